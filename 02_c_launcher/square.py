@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Stage 02: torch tensors in and out through ctypes. No compiler at run time.
+
+Python (this file) -> ctypes -> square_launch or square_cpu, in C -> the kernel, or a loop.
+C believes what it is told, so whatever a pointer cannot say is checked here.
+"""
+
+import ctypes
+from pathlib import Path
+
+import torch
+
+# The order is that of enum square_dtype in square_launch.h.
+DTYPES = {
+    dtype: code
+    for code, dtype in enumerate(
+        (
+            torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+            torch.float16, torch.bfloat16, torch.float32, torch.float64,
+            torch.complex32, torch.complex64, torch.complex128,
+        )
+    )
+}  # fmt: skip
+
+LIBRARY = Path(__file__).with_name("build") / "libsquare.so"
+
+
+def _load() -> ctypes.CDLL:
+    if not LIBRARY.exists():
+        raise FileNotFoundError(f"{LIBRARY} is not built; build it with: make 02")
+    library = ctypes.CDLL(str(LIBRARY))
+    # Undeclared, an argument would travel as a 32-bit int, and a pointer lose its upper half.
+    pointer, n, dtype = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
+    library.square_launch.argtypes = [pointer, pointer, n, dtype, pointer]
+    library.square_cpu.argtypes = [pointer, pointer, n, dtype]
+    library.square_launch.restype = library.square_cpu.restype = ctypes.c_int
+    library.square_error_string.argtypes = [ctypes.c_int]
+    library.square_error_string.restype = ctypes.c_char_p
+    return library
+
+
+_library = _load()
+
+
+def _check(x: torch.Tensor) -> None:
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"square: x must be a torch.Tensor, got {type(x).__name__}")
+    if x.device.type not in ("cpu", "cuda") or x.layout is not torch.strided or x.is_quantized:
+        kind = "quantized" if x.is_quantized else str(x.layout)
+        raise TypeError(f"square: x must be strided, on the CPU or a GPU, got {kind} on {x.device}")
+    if x.dtype not in DTYPES or (x.dtype is torch.complex32 and x.device.type == "cpu"):
+        taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
+        raise TypeError(f"square: x is {x.dtype} on {x.device}; taken are {taken} (on a GPU)")
+    if not x.is_contiguous():
+        shape, strides = tuple(x.shape), x.stride()
+        raise ValueError(f"square: x must be contiguous, got shape {shape} with strides {strides}")
+    if x.is_conj() or x.is_neg():
+        raise ValueError("square: x is a conjugate or negative view; give x.resolve_conj().resolve_neg()")
+    if x.requires_grad and torch.is_grad_enabled():
+        raise ValueError("square: x requires grad, and a C function has no derivative; use no_grad()")
+    if x.data_ptr() == 0 and x.numel() > 0:
+        raise ValueError(f"square: x has {x.numel()} elements and no memory behind them")
+
+
+def _call(x: torch.Tensor, y: torch.Tensor) -> None:
+    arguments = x.data_ptr(), y.data_ptr(), x.numel(), DTYPES[x.dtype]
+    if x.is_cuda:
+        with torch.cuda.device(x.device):
+            error = _library.square_launch(*arguments, torch.cuda.current_stream().cuda_stream)
+    else:
+        error = _library.square_cpu(*arguments)
+    if error != 0:
+        raise RuntimeError(f"square: {_library.square_error_string(error).decode()}")
+
+
+def square(x: torch.Tensor) -> torch.Tensor:
+    """Return a new tensor of x's shape and device, x squared element by element.
+
+    x: contiguous, of any shape, on the CPU or a GPU; bool (the result is int64), uint8, int8 to
+    int64 (they wrap), float16, bfloat16, float32, float64, complex64, complex128, on a GPU also
+    complex32. Raises TypeError or ValueError for any other x, RuntimeError for an error of CUDA;
+    nothing is launched then. On a GPU the work is queued on the current stream.
+    """
+    _check(x)
+    y = torch.empty_like(x, dtype=torch.int64 if x.dtype is torch.bool else x.dtype)
+    _call(x, y)
+    return y
+
+
+def square_(x: torch.Tensor) -> torch.Tensor:
+    """Square x in place, and return it. Takes and raises what square does, but for bool."""
+    _check(x)
+    if x.dtype is torch.bool:
+        raise TypeError("square_: x is torch.bool, whose square is an int64 and does not fit in place")
+    _call(x, x)
+    torch.autograd.graph.increment_version(x)  # the pointer went past autograd: tell it
+    return x
+
+
+def main() -> None:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    x = torch.tensor([1.0, -2.0, 3.5, 1e-30, float("inf"), float("nan")], device=device)
+    y = square(x)
+    print(f"library  {LIBRARY.relative_to(Path(__file__).parent)}, built by gcc and nvcc, loaded by ctypes")
+    print(f"input    {x}\noutput   {y}")
+    same = torch.equal(y.nan_to_num(-1), torch.square(x).nan_to_num(-1))
+    print(f"equals torch.square: {same}")
+
+
+if __name__ == "__main__":
+    main()
