@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""Stage 03: C++ and CUDA as strings in one Python file, compiled by load_inline, bound by pybind11.
+
+Python (this file) -> pybind11, which functions= generates -> square() in CPP, with its checks
+-> square_cuda() in CUDA, with AT_DISPATCH, grid and data pointers -> the kernel.
+"""
+
+import re
+from pathlib import Path
+
+import toolchain
+import torch
+
+HERE = Path(__file__).resolve().parent
+NAME = "square_inline"
+
+# The text of 01_pure_cuda/square_kernel.cuh; a test compares the two letter by letter.
+KERNEL = r"""// SPDX-License-Identifier: MIT
+// The kernel: y[i] = x[i] * x[i]. The only place where it is written. Called from square.cu:
+//   nvcc -O3 square.cu -o square
+// Version 1, N = 1: a thread squares one value.
+// Version 2, N > 1: a thread squares N values that it loads, and stores, as one pack of 16 bytes.
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+// A byte of a bool tensor. Any value but 0 is true, and true squared is the int64 1.
+struct Bool {
+    uint8_t byte;
+};
+
+// What differs by type. Integers wrap, and only unsigned arithmetic may; a small one fits in an int.
+template <typename T> __host__ __device__ T square(T x) { return static_cast<T>(x * x); }
+__host__ __device__ inline int64_t square(Bool x) { return x.byte != 0; }
+__host__ __device__ inline int32_t square(int32_t x) {
+    return static_cast<int32_t>(static_cast<uint32_t>(x) * static_cast<uint32_t>(x));
+}
+__host__ __device__ inline int64_t square(int64_t x) {
+    return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(x));
+}
+// Not x * x: PyTorch builds extensions with the operators of these two types switched off.
+__host__ __device__ inline __half square(__half x) { return __hmul(x, x); }
+__host__ __device__ inline __nv_bfloat16 square(__nv_bfloat16 x) { return __hmul(x, x); }
+// Complex numbers, .x the real and .y the imaginary part; two halves are multiplied as floats.
+__host__ __device__ inline float2 square(float2 z) {
+    return make_float2(z.x * z.x - z.y * z.y, z.x * z.y + z.x * z.y);
+}
+__host__ __device__ inline double2 square(double2 z) {
+    return make_double2(z.x * z.x - z.y * z.y, z.x * z.y + z.x * z.y);
+}
+__host__ __device__ inline __half2 square(__half2 z) {
+    const float2 s = square(__half22float2(z));
+    return __floats2half2_rn(s.x, s.y);
+}
+
+// The type of a square: T itself, but int64 for Bool.
+template <typename T> using Squared = decltype(square(T()));
+
+template <typename T, int N> struct alignas(N * sizeof(T)) Pack {
+    T value[N];
+};
+
+// x, y: n elements in memory of the device; y may be x. y is aligned to its pack, x to its element.
+template <typename T, int N> __global__ void square_kernel(const T *x, Squared<T> *y, int64_t n) {
+    // The cast comes before the product: blockIdx.x * blockDim.x is 32 bits wide, and overflows.
+    const int64_t first = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N;
+    if (first + N <= n) {
+        Pack<T, N> in;
+        if (reinterpret_cast<uintptr_t>(x) % sizeof(in) == 0) {
+            in = *reinterpret_cast<const Pack<T, N> *>(x + first);
+        } else {
+            for (int k = 0; k < N; ++k) in.value[k] = x[first + k];
+        }
+        Pack<Squared<T>, N> out;
+        for (int k = 0; k < N; ++k) out.value[k] = square(in.value[k]);
+        *reinterpret_cast<Pack<Squared<T>, N> *>(y + first) = out;
+    } else {
+        // One thread is here for the tail; the threads after it find i >= n at once.
+        for (int64_t i = first; i < n; ++i) y[i] = square(x[i]);
+    }
+}
+"""
+
+CUDA = r"""
+#include <ATen/Dispatch.h>
+#include <ATen/core/Tensor.h>
+#include <c10/cuda/CUDAGuard.h>
+
+template <typename T, int N> void launch(const T *x, T *y, int64_t n) {
+    constexpr int64_t block = 128, per_block = block * N;
+    const int64_t grid = (n + per_block - 1) / per_block;
+    void *arguments[] = {&x, &y, &n};
+    // What <<<grid, block, 0, stream>>> compiles into; it returns the error of this launch alone.
+    C10_CUDA_CHECK(cudaLaunchKernel(square_kernel<T, N>, dim3(static_cast<unsigned>(grid)), dim3(block),
+                                    arguments, 0, c10::cuda::getCurrentCUDAStream()));
+}
+
+void square_cuda(const at::Tensor &x, const at::Tensor &y) {
+    const c10::cuda::CUDAGuard guard(x.device()); // x's device, whichever is current
+    AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(
+        at::kHalf, at::kBFloat16, x.scalar_type(), "square", [&] {
+            constexpr int N = 16 / sizeof(scalar_t);
+            const auto *in = x.const_data_ptr<scalar_t>();
+            auto *out = y.mutable_data_ptr<scalar_t>();
+            if (reinterpret_cast<uintptr_t>(out) % 16 == 0) {
+                launch<scalar_t, N>(in, out, x.numel());
+            } else {
+                launch<scalar_t, 1>(in, out, x.numel());
+            }
+        });
+}
+"""
+
+CPP = r"""
+#include <torch/extension.h>
+
+#define CHECK_CONTIGUOUS(x)                                                                        \
+    TORCH_CHECK(x.is_contiguous(), "square: " #x " must be contiguous, got shape ", x.sizes(),     \
+                " with strides ", x.strides(), "; give " #x ".contiguous()")
+#define CHECK_DEVICE(x)                                                                            \
+    TORCH_CHECK(x.is_cpu() || x.is_cuda(), "square: " #x " must be on the CPU or a GPU, is on ", x.device())
+#define CHECK_PLAIN(x)                                                                             \
+    TORCH_CHECK(x.layout() == at::kStrided && !x.is_nested() && !x.is_quantized() && !x.is_conj()  \
+                && !x.is_neg(), "square: " #x " must be a plain strided tensor, got ",             \
+                x.is_conj() || x.is_neg() ? "a conjugate or negative view" : x.toString())
+#define CHECK_NO_GRAD(x)                                                                           \
+    TORCH_CHECK(!(x.requires_grad() && at::GradMode::is_enabled()), "square: " #x                  \
+                " requires grad, and this function has no derivative; use no_grad()")
+#define CHECK_MEMORY(x)                                                                            \
+    TORCH_CHECK(x.numel() == 0 || x.const_data_ptr(), "square: " #x " has no memory behind it");   \
+    TORCH_CHECK(reinterpret_cast<uintptr_t>(x.const_data_ptr()) % x.element_size() == 0,           \
+                "square: " #x " is not aligned to its elements of ", x.element_size(), " bytes")
+
+#ifdef SQUARE_WITH_CUDA
+void square_cuda(const at::Tensor &x, const at::Tensor &y); // in the other string
+#else
+void square_cuda(const at::Tensor &x, const at::Tensor &y) {
+    TORCH_CHECK(false, "square: x is on ", x.device(), ", and this was built without CUDA");
+}
+#endif
+
+static void square_cpu(const at::Tensor &x, const at::Tensor &y) {
+    AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(
+        at::kHalf, at::kBFloat16, x.scalar_type(), "square", [&] {
+            const auto *in = x.const_data_ptr<scalar_t>();
+            auto *out = y.mutable_data_ptr<scalar_t>();
+            for (int64_t i = 0; i < x.numel(); ++i) out[i] = in[i] * in[i];
+        });
+}
+
+static void check(const at::Tensor &x) {
+    CHECK_PLAIN(x);
+    CHECK_DEVICE(x);
+    CHECK_CONTIGUOUS(x);
+    CHECK_NO_GRAD(x);
+    CHECK_MEMORY(x);
+    TORCH_CHECK(at::isFloatingType(x.scalar_type()) || at::isComplexType(x.scalar_type()),
+                "square: x must be floating or complex, got ", x.scalar_type());
+}
+
+static void square_into(const at::Tensor &x, const at::Tensor &y) {
+    if (x.numel() == 0) return; // a grid of no blocks is an error to CUDA
+    x.is_cuda() ? square_cuda(x, y) : square_cpu(x, y);
+}
+
+at::Tensor square(const at::Tensor &x) {
+    check(x);
+    at::Tensor y = at::empty_like(x);
+    square_into(x, y);
+    return y;
+}
+
+at::Tensor square_(at::Tensor x) {
+    check(x);
+    x.unsafeGetTensorImpl()->bump_version(); // the pointer goes past autograd: tell it
+    square_into(x, x);
+    return x;
+}
+"""
+
+
+def _build():
+    with_cuda = toolchain.setup()
+    from torch.utils.cpp_extension import load_inline  # looks for CUDA when it is imported
+
+    folder = toolchain.build_folder(HERE)
+    with toolchain.building(folder, "03: load_inline of two strings"):
+        module = load_inline(
+            name=NAME,
+            cpp_sources=[CPP],
+            cuda_sources=[KERNEL + CUDA] if with_cuda else [],
+            functions=["square", "square_"],
+            extra_cflags=["-O3", "-ffp-contract=off"] + ["-DSQUARE_WITH_CUDA"] * with_cuda,
+            extra_cuda_cflags=["-O3"],
+            extra_ldflags=toolchain.ldflags(),
+            build_directory=str(folder),
+            with_cuda=with_cuda,
+            no_implicit_headers=True,  # torch/extension.h in the CUDA string doubles the build time
+        )
+    return module, folder
+
+
+_module, FOLDER = _build()
+
+
+def _check(x: torch.Tensor, name: str) -> None:
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name}: x must be a torch.Tensor, got {type(x).__name__}")
+
+
+def square(x: torch.Tensor) -> torch.Tensor:
+    """Return a new tensor of x's shape and device, x squared element by element.
+
+    x: contiguous, of any shape, on the CPU or a GPU; float16, bfloat16, float32, float64,
+    complex64 or complex128. Raises TypeError for what is no tensor, RuntimeError for any other x
+    and for errors of CUDA. On a GPU the work is queued on the current stream.
+    """
+    _check(x, "square")
+    return _module.square(x)
+
+
+def square_(x: torch.Tensor) -> torch.Tensor:
+    """Square x in place, and return it. Takes and raises what square does."""
+    _check(x, "square_")
+    return _module.square_(x)
+
+
+def main() -> None:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    x = torch.tensor([1.0, -2.0, 3.5, 1e-30, float("inf"), float("nan")], device=device)
+    y = square(x)
+    print(f"built    {FOLDER.relative_to(HERE)}: " + ", ".join(sorted(f.name for f in FOLDER.iterdir())))
+    generated = (FOLDER / "main.cpp").read_text().partition("PYBIND11_MODULE")
+    print(f"functions= has appended to main.cpp:\n\n{''.join(generated[1:])}")
+    print("build.ninja compiles and links with:\n")
+    for line in (FOLDER / "build.ninja").read_text().splitlines():
+        if re.match(r"(cxx|nvcc|cflags|cuda_cflags|ldflags|  command) = ", line.replace("  =", " =")):
+            print(line)
+    print(f"\ninput    {x}\noutput   {y}")
+    same = torch.equal(y.nan_to_num(-1), torch.square(x).nan_to_num(-1))
+    print(f"equals torch.square: {same}")
+
+
+if __name__ == "__main__":
+    main()
