@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Stage 04: a PyTorch operator in C. load() compiles square.c and square_cpu.c as C, the .cu by nvcc.
+
+Python (this file) -> torch.ops.square_c.square, found by PyTorch's dispatcher -> square.c
+-> square_launch or square_cpu of stage 02 -> the kernel, or a loop.
+"""
+
+from pathlib import Path
+
+import toolchain
+import torch
+
+HERE = Path(__file__).resolve().parent
+NAME = "square_c"
+# "-x c" makes C of what load() takes for C++; exceptions, because PyTorch raises through C frames.
+C_FLAGS = ["-x", "c", "-std=c17", "-O3", "-ffp-contract=off", "-fexceptions", "-Wall", "-Wextra"]
+
+
+def _build() -> Path:
+    with_cuda = toolchain.setup()
+    from torch.utils.cpp_extension import load  # looks for CUDA when it is imported
+
+    folder = toolchain.build_folder(HERE)
+    sources = ["square.c", "square_cpu.c"] + ["square_launch.cu"] * with_cuda
+    with toolchain.building(folder, "04: load() of " + ", ".join(sources)):
+        load(
+            name=NAME,
+            sources=[str(HERE / source) for source in sources],
+            extra_cflags=C_FLAGS + ["-DSQUARE_WITH_CUDA"] * with_cuda,
+            extra_cuda_cflags=["-O3"],
+            extra_ldflags=toolchain.ldflags(),
+            build_directory=str(folder),
+            with_cuda=with_cuda,
+        )
+    return folder
+
+
+FOLDER = _build()
+_square = torch.ops.square_c.square.default
+_square_ = torch.ops.square_c.square_.default
+
+
+def _check(x: torch.Tensor, name: str) -> None:
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name}: x must be a torch.Tensor, got {type(x).__name__}")
+    # The only thing that C cannot ask of a tensor.
+    if x.requires_grad and torch.is_grad_enabled():
+        raise ValueError(f"{name}: x requires grad, and this operator has no derivative; use no_grad()")
+
+
+def square(x: torch.Tensor) -> torch.Tensor:
+    """Return a new tensor of x's shape and device, x squared element by element.
+
+    x: of any shape and strides, on the CPU or a GPU; bool (the result is int64), uint8, int8 to
+    int64 (they wrap), float16, bfloat16, float32, float64, complex64, complex128, on a GPU also
+    complex32. Raises TypeError or ValueError for what is no tensor or requires grad, RuntimeError
+    for any other x and for errors of CUDA. On a GPU the work is queued on the current stream.
+    """
+    _check(x, "square")
+    return _square(x)
+
+
+def square_(x: torch.Tensor) -> torch.Tensor:
+    """Square x in place, and return it. Takes and raises what square does, but for bool.
+
+    Elements of x that share memory (an expanded tensor's) are a RuntimeError.
+    """
+    _check(x, "square_")
+    _square_(x)
+    torch.autograd.graph.increment_version(x)  # C wrote through a pointer: tell autograd
+    return x
+
+
+def main() -> None:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    x = torch.tensor([[1.0, -2.0, 3.5], [1e-30, float("inf"), float("nan")]], device=device).t()
+    y = square(x)
+    print(f"built    {FOLDER.relative_to(HERE)}: " + ", ".join(sorted(f.name for f in FOLDER.glob("*.o"))))
+    print(f"schema   {_square._schema}")
+    print(f"input    {x}\noutput   {y}")
+    same = torch.equal(y.nan_to_num(-1), torch.square(x).nan_to_num(-1))
+    print(f"equals torch.square: {same}; strides {y.stride()} as {torch.square(x).stride()}")
+
+
+if __name__ == "__main__":
+    main()
