@@ -1,0 +1,1 @@
+../../01_pure_cuda/square_kernel.cuh

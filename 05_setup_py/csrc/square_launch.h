@@ -1,0 +1,1 @@
+../../02_c_launcher/square_launch.h

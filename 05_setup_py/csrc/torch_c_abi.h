@@ -1,0 +1,1 @@
+../../04_separate_files/torch_c_abi.h

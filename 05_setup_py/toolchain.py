@@ -1,0 +1,1 @@
+../03_load_inline/toolchain.py
