@@ -193,7 +193,7 @@ def _build():
             functions=["square", "square_"],
             extra_cflags=["-O3", "-ffp-contract=off"] + ["-DSQUARE_WITH_CUDA"] * with_cuda,
             extra_cuda_cflags=["-O3"],
-            extra_ldflags=toolchain.ldflags(),
+            extra_ldflags=toolchain.ldflags(folder),
             build_directory=str(folder),
             with_cuda=with_cuda,
             no_implicit_headers=True,  # torch/extension.h in the CUDA string doubles the build time

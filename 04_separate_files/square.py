@@ -28,7 +28,7 @@ def _build() -> Path:
             sources=[str(HERE / source) for source in sources],
             extra_cflags=C_FLAGS + ["-DSQUARE_WITH_CUDA"] * with_cuda,
             extra_cuda_cflags=["-O3"],
-            extra_ldflags=toolchain.ldflags(),
+            extra_ldflags=toolchain.ldflags(folder),
             build_directory=str(folder),
             with_cuda=with_cuda,
         )

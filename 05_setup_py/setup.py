@@ -17,6 +17,7 @@ import toolchain
 # A wheel travels: machine code for each generation of GPU, and PTX for those to come.
 os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "7.5;8.0;8.6;8.9;9.0;10.0;12.0+PTX")
 with_cuda = toolchain.setup()
+folder = toolchain.build_folder(Path("."))
 from torch.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension  # noqa: E402
 
 extension = (CUDAExtension if with_cuda else CppExtension)(
@@ -27,7 +28,7 @@ extension = (CUDAExtension if with_cuda else CppExtension)(
         "cxx": ["-std=c17", "-O3", "-ffp-contract=off", "-fexceptions", "-Wall", "-Wextra"],
         "nvcc": ["-O3"],
     },
-    extra_link_args=toolchain.ldflags(),
+    extra_link_args=toolchain.ldflags(folder),
     py_limited_api=True,
 )
 setup(
@@ -37,6 +38,6 @@ setup(
     options={
         "bdist_wheel": {"py_limited_api": "cp310"},
         # Always from scratch, in a folder of this torch's own: objects know nothing of headers.
-        "build": {"build_base": str(toolchain.build_folder(Path("."))), "force": True},
+        "build": {"build_base": str(folder), "force": True},
     },
 )

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Finds what a build needs, and keeps builds out of each other's way. Used by stages 03 to 05.
+
+Run as a program it prints what the Makefile wants to know, as Make variables.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from pathlib import Path
+
+
+def _is_home(folder: Path) -> bool:
+    return (folder / "bin/nvcc").exists() and (folder / "include/cuda_runtime.h").exists()
+
+
+def cuda_home() -> Path | None:
+    """Return the root of the CUDA toolkit: $CUDA_HOME, this Python's packages, nvcc's, or None.
+
+    Raises RuntimeError if $CUDA_HOME is set and holds no toolkit.
+    """
+    if named := os.environ.get("CUDA_HOME"):
+        if not _is_home(Path(named)):
+            raise RuntimeError(f"CUDA_HOME is {named}, which holds no bin/nvcc and include/cuda_runtime.h")
+        return Path(named)
+    homes = [Path(sysconfig.get_path("purelib")) / "nvidia/cu13"]
+    if nvcc := shutil.which("nvcc"):
+        homes.append(Path(nvcc).resolve().parent.parent)
+    homes.append(Path("/usr/local/cuda"))
+    return next((home for home in homes if _is_home(home)), None)
+
+
+def nvcc_release(home: Path) -> str:
+    """Return the release of home's nvcc, such as "13.0"."""
+    answer = subprocess.run([home / "bin/nvcc", "--version"], capture_output=True, text=True, check=True)
+    return re.search(r"release (\d+\.\d+)", answer.stdout)[1]
+
+
+def torch_versions() -> tuple[str, str | None]:
+    """Return torch's version and the CUDA version it was built with, or None, without importing it.
+
+    Raises ModuleNotFoundError if there is no torch.
+    """
+    spec = importlib.util.find_spec("torch")
+    if spec is None:
+        raise ModuleNotFoundError(f"no torch in the Python that runs this, {sys.executable}")
+    text = (Path(spec.origin).parent / "version.py").read_text()
+    cuda = re.search(r"^cuda\b.*= '([\d.]+)'", text, re.MULTILINE)
+    return re.search(r"^__version__ = '(.+)'", text, re.MULTILINE)[1], cuda and cuda[1]
+
+
+def gpus() -> int:
+    """Return how many GPUs the driver offers."""
+    count = ctypes.c_int(0)
+    with contextlib.suppress(OSError):  # no driver
+        driver = ctypes.CDLL("libcuda.so.1")
+        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+            return 0
+    return count.value
+
+
+def can_build_cuda() -> bool:
+    """Return whether this torch and this toolkit can build CUDA code together.
+
+    Raises RuntimeError if both are there and their major versions differ.
+    """
+    home, cuda = cuda_home(), torch_versions()[1]
+    if home is None or cuda is None:
+        return False
+    release = nvcc_release(home)
+    if release.split(".")[0] != cuda.split(".")[0]:
+        raise RuntimeError(
+            f"nvcc of {home} is of CUDA {release}, torch {torch_versions()[0]} of CUDA {cuda}: the majors "
+            "must be the same. Set CUDA_HOME to a toolkit that fits, or install a torch that does."
+        )
+    return True
+
+
+def setup(default_archs: str = "9.0+PTX") -> bool:
+    """Prepare os.environ for torch.utils.cpp_extension, before it is imported; see can_build_cuda.
+
+    default_archs is what CUDA is compiled for where TORCH_CUDA_ARCH_LIST is unset and no GPU can be
+    asked. Raises RuntimeError if ninja is missing or the versions do not fit.
+    """
+    # A Python that is called by its path does not have its own programs on PATH.
+    os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
+    if not shutil.which("ninja"):
+        raise RuntimeError(f"no program ninja on PATH: {sys.executable} -m pip install ninja")
+    with_cuda = can_build_cuda()
+    if with_cuda:
+        os.environ["CUDA_HOME"] = str(cuda_home())
+        if gpus() == 0:
+            os.environ.setdefault("TORCH_CUDA_ARCH_LIST", default_archs)
+    return with_cuda
+
+
+def tag() -> str:
+    """Return a name for builds with this Python, torch and CUDA; no other may use them."""
+    python = "cp{}{}".format(*sys.version_info[:2])
+    cuda = nvcc_release(cuda_home()) if can_build_cuda() else "none"
+    return f"{python}-torch{torch_versions()[0]}-cuda{cuda}"
+
+
+def build_folder(stage: Path) -> Path:
+    """Return the folder for what `stage` builds here, and make it."""
+    folder = Path(stage) / "build" / tag()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def ldflags(folder: Path) -> list[str]:
+    """Return linker flags that find libcudart.so; a link to it is made in folder if need be.
+
+    The toolkit of the Python registry has libcudart.so.13 alone.
+    """
+    home = cuda_home()
+    if not home or not can_build_cuda():
+        return []
+    if any((home / lib / "libcudart.so").exists() for lib in ("lib64", "lib")):
+        return []
+    library = next((home / "lib").glob("libcudart.so.*"))
+    link = folder / "libcudart.so"
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(library)
+    return [f"-L{folder}"]
+
+
+@contextlib.contextmanager
+def building(folder: Path, what: str):
+    """Hold folder for one build, and show on stderr that it lives and for how long.
+
+    The lock is the kernel's, which drops it when a process ends, however it ends. Whoever holds
+    it knows that a file `lock` of torch's is left from a build that was killed, and on which
+    torch would wait for ever.
+    """
+    start, done = time.monotonic(), threading.Event()
+    moving = sys.stderr.isatty()
+
+    def show() -> None:
+        while not done.wait(0.2 if moving else 10):
+            elapsed = time.monotonic() - start
+            line = f"{what} ... {elapsed:.0f} s"
+            print(f"\r{line}" if moving else line, end="" if moving else "\n", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=show, daemon=True)
+    with open(folder / ".held", "w") as held:
+        thread.start()
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            (folder / "lock").unlink(missing_ok=True)
+            yield
+        finally:
+            done.set()
+            thread.join()
+    elapsed = time.monotonic() - start
+    if moving or elapsed > 2:
+        print(f"{chr(13) * moving}{what}: {elapsed:.1f} s", file=sys.stderr)
+
+
+def nvcc_archs(default_archs: str = "9.0+PTX") -> str:
+    """Return nvcc's flags for $TORCH_CUDA_ARCH_LIST, for the GPUs here, or for default_archs.
+
+    Raises RuntimeError if the list holds anything but compute capabilities, such as "8.0;9.0+PTX".
+    """
+    archs = os.environ.get("TORCH_CUDA_ARCH_LIST")
+    if not archs and gpus():
+        return "-arch=native"
+    flags = []
+    for arch in re.split(r"[;\s]+", (archs or default_archs).strip()):
+        if not (match := re.fullmatch(r"(\d+)\.(\d+[af]?)(\+PTX)?", arch)):
+            raise RuntimeError(f"TORCH_CUDA_ARCH_LIST has {arch!r}; taken are numbers such as 9.0 or 9.0+PTX")
+        number = match[1] + match[2]
+        codes = [f"sm_{number}"] + [f"compute_{number}"] * bool(match[3])
+        flags += [f"-gencode=arch=compute_{number},code={code}" for code in codes]
+    return " ".join(flags)
+
+
+def main() -> None:
+    home = cuda_home()
+    print(f"TAG := {tag()}")
+    print(f"CUDA_HOME := {home or ''}")
+    if home:
+        lib = next(home / lib for lib in ("lib64", "lib") if (home / lib / "libcudart_static.a").exists())
+        print(f"CUDA_LIB := {lib}")
+        print(f"NVCC_RELEASE := {nvcc_release(home)}")
+        print(f"ARCHS := {nvcc_archs()}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (RuntimeError, ModuleNotFoundError) as error:
+        sys.exit(f"toolchain: {error}")
