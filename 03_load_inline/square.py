@@ -5,7 +5,6 @@ Python (this file) -> pybind11, which functions= generates -> square() in CPP, w
 -> square_cuda() in CUDA, with AT_DISPATCH, grid and data pointers -> the kernel.
 """
 
-import re
 from pathlib import Path
 
 import toolchain
@@ -233,10 +232,7 @@ def main() -> None:
     print(f"built    {FOLDER.relative_to(HERE)}: " + ", ".join(sorted(f.name for f in FOLDER.iterdir())))
     generated = (FOLDER / "main.cpp").read_text().partition("PYBIND11_MODULE")
     print(f"functions= has appended to main.cpp:\n\n{''.join(generated[1:])}")
-    print("build.ninja compiles and links with:\n")
-    for line in (FOLDER / "build.ninja").read_text().splitlines():
-        if re.match(r"(cxx|nvcc|cflags|cuda_cflags|ldflags|  command) = ", line.replace("  =", " =")):
-            print(line)
+    print(f"build.ninja runs\n\n{toolchain.commands(FOLDER)}")
     print(f"\ninput    {x}\noutput   {y}")
     same = torch.equal(y.nan_to_num(-1), torch.square(x).nan_to_num(-1))
     print(f"equals torch.square: {same}")

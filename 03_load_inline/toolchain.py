@@ -7,8 +7,8 @@ Run as a program it prints what the Makefile wants to know, as Make variables.
 import contextlib
 import ctypes
 import fcntl
-import importlib.metadata
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -96,6 +96,8 @@ def setup(default_archs: str = "9.0+PTX") -> bool:
     os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
     if not shutil.which("ninja"):
         raise RuntimeError(f"no program ninja on PATH: {sys.executable} -m pip install ninja")
+    # torch warns that no GPU is here, or that the architectures are those of the GPU: as it should be.
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
     with_cuda = can_build_cuda()
     if with_cuda:
         os.environ["CUDA_HOME"] = str(cuda_home())
@@ -165,6 +167,12 @@ def building(folder: Path, what: str):
     elapsed = time.monotonic() - start
     if moving or elapsed > 2:
         print(f"{chr(13) * moving}{what}: {elapsed:.1f} s", file=sys.stderr)
+
+
+def commands(folder: Path) -> str:
+    """Return the command lines with which ninja built what is in folder, in their order."""
+    ninja = ["ninja", "-C", folder, "-t", "commands"]
+    return subprocess.run(ninja, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def nvcc_archs(default_archs: str = "9.0+PTX") -> str:

@@ -76,6 +76,7 @@ def main() -> None:
     x = torch.tensor([[1.0, -2.0, 3.5], [1e-30, float("inf"), float("nan")]], device=device).t()
     y = square(x)
     print(f"built    {FOLDER.relative_to(HERE)}: " + ", ".join(sorted(f.name for f in FOLDER.glob("*.o"))))
+    print(f"build.ninja runs\n\n{toolchain.commands(FOLDER)}\n")
     print(f"schema   {_square._schema}")
     print(f"input    {x}\noutput   {y}")
     same = torch.equal(y.nan_to_num(-1), torch.square(x).nan_to_num(-1))
