@@ -39,7 +39,7 @@ build/config.mk: $(PY) FORCE
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-CFLAGS := -std=c17 -O3 -ffp-contract=off -Wall -Wextra -Werror
+CFLAGS := -std=c17 -O3 -funroll-loops -ffp-contract=off -Wall -Wextra -Werror
 CXXFLAGS := -O3 -Wall -Wextra -Werror
 NVCC = $(CUDA_HOME)/bin/nvcc -O3 $(ARCHS) -L$(CUDA_LIB) -Xcompiler -Wall,-Wextra,-Werror,-fPIC
 ifneq ($(CUDA_HOME),)

@@ -92,8 +92,8 @@ def square_(x: torch.Tensor) -> torch.Tensor:
     _check(x)
     if x.dtype is torch.bool:
         raise TypeError("square_: x is torch.bool, whose square is an int64 and does not fit in place")
+    torch.autograd.graph.increment_version(x)  # the pointer goes past autograd: tell it
     _call(x, x)
-    torch.autograd.graph.increment_version(x)  # the pointer went past autograd: tell it
     return x
 
 
