@@ -9,19 +9,9 @@ import ctypes
 from pathlib import Path
 
 import torch
+from checks import DTYPES, refusal
 
-# The order is that of enum square_dtype in square_launch.h.
-DTYPES = {
-    dtype: code
-    for code, dtype in enumerate(
-        (
-            torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-            torch.float16, torch.bfloat16, torch.float32, torch.float64,
-            torch.complex32, torch.complex64, torch.complex128,
-        )
-    )
-}  # fmt: skip
-
+CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 LIBRARY = Path(__file__).with_name("build") / "libsquare.so"
 
 
@@ -42,35 +32,27 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 
 
-def _check(x: torch.Tensor) -> None:
-    if not isinstance(x, torch.Tensor):
-        raise TypeError(f"square: x must be a torch.Tensor, got {type(x).__name__}")
-    if x.device.type not in ("cpu", "cuda") or x.layout is not torch.strided or x.is_quantized:
-        kind = "quantized" if x.is_quantized else str(x.layout)
-        raise TypeError(f"square: x must be strided, on the CPU or a GPU, got {kind} on {x.device}")
-    if x.dtype not in DTYPES or (x.dtype is torch.complex32 and x.device.type == "cpu"):
-        taken = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
-        raise TypeError(f"square: x is {x.dtype} on {x.device}; taken are {taken} (on a GPU)")
+def _check(name: str, x: torch.Tensor) -> None:
+    if error := refusal(name, x):
+        raise error
     if not x.is_contiguous():
         shape, strides = tuple(x.shape), x.stride()
-        raise ValueError(f"square: x must be contiguous, got shape {shape} with strides {strides}")
+        raise ValueError(f"{name}: x must be contiguous, got shape {shape} with strides {strides}")
     if x.is_conj() or x.is_neg():
-        raise ValueError("square: x is a conjugate or negative view; give x.resolve_conj().resolve_neg()")
+        raise ValueError(f"{name}: x is a conjugate or negative view; give x.resolve_conj().resolve_neg()")
     if x.requires_grad and torch.is_grad_enabled():
-        raise ValueError("square: x requires grad, and a C function has no derivative; use no_grad()")
-    if x.data_ptr() == 0 and x.numel() > 0:
-        raise ValueError(f"square: x has {x.numel()} elements and no memory behind them")
+        raise ValueError(f"{name}: x requires grad, and a C function has no derivative; use no_grad()")
 
 
-def _call(x: torch.Tensor, y: torch.Tensor) -> None:
-    arguments = x.data_ptr(), y.data_ptr(), x.numel(), DTYPES[x.dtype]
+def _call(name: str, x: torch.Tensor, y: torch.Tensor) -> None:
+    arguments = x.data_ptr(), y.data_ptr(), x.numel(), CODES[x.dtype]
     if x.is_cuda:
         with torch.cuda.device(x.device):
             error = _library.square_launch(*arguments, torch.cuda.current_stream().cuda_stream)
     else:
         error = _library.square_cpu(*arguments)
     if error != 0:
-        raise RuntimeError(f"square: {_library.square_error_string(error).decode()}")
+        raise RuntimeError(f"{name}: {_library.square_error_string(error).decode()}")
 
 
 def square(x: torch.Tensor) -> torch.Tensor:
@@ -81,19 +63,19 @@ def square(x: torch.Tensor) -> torch.Tensor:
     complex32. Raises TypeError or ValueError for any other x, RuntimeError for an error of CUDA;
     nothing is launched then. On a GPU the work is queued on the current stream.
     """
-    _check(x)
+    _check("square", x)
     y = torch.empty_like(x, dtype=torch.int64 if x.dtype is torch.bool else x.dtype)
-    _call(x, y)
+    _call("square", x, y)
     return y
 
 
 def square_(x: torch.Tensor) -> torch.Tensor:
     """Square x in place, and return it. Takes and raises what square does, but for bool."""
-    _check(x)
+    _check("square_", x)
     if x.dtype is torch.bool:
         raise TypeError("square_: x is torch.bool, whose square is an int64 and does not fit in place")
     torch.autograd.graph.increment_version(x)  # the pointer goes past autograd: tell it
-    _call(x, x)
+    _call("square_", x, x)
     return x
 
 

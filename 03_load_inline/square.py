@@ -23,6 +23,7 @@ KERNEL = r"""// SPDX-License-Identifier: MIT
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>
+#include <string.h>
 
 // A byte of a bool tensor. Any value but 0 is true, and true squared is the int64 1.
 struct Bool {
@@ -60,17 +61,50 @@ template <typename T, int N> struct alignas(N * sizeof(T)) Pack {
     T value[N];
 };
 
+// 16 bytes from the middle of 32: words S to S + 4 of w, less `bits` of the first.
+template <int S> __host__ __device__ inline uint4 shifted(const uint32_t (&w)[8], unsigned bits) {
+    const auto word = [&](int k) {
+        return static_cast<uint32_t>((static_cast<uint64_t>(w[k + 1]) << 32 | w[k]) >> bits);
+    };
+    return make_uint4(word(S), word(S + 1), word(S + 2), word(S + 3));
+}
+
+// The pack that begins at x[first]. x is aligned to its element; if not to a pack, the hardware
+// refuses one wide load.
+template <typename T, int N>
+__host__ __device__ inline Pack<T, N> load_pack(const T *x, int64_t first, int64_t n) {
+    Pack<T, N> pack;
+    const unsigned offset = reinterpret_cast<uintptr_t>(x) % sizeof(pack);
+    if (offset == 0) return *reinterpret_cast<const Pack<T, N> *>(x + first);
+
+    // Small values: not one load each, but the two aligned lines that the pack lies in. Both must
+    // lie within x, so the first pack and the last ones are left to the loop.
+    if (sizeof(T) < 4 && sizeof(pack) == sizeof(uint4) && first >= N && first + 2 * N <= n) {
+        const char *start = reinterpret_cast<const char *>(x + first) - offset;
+        const uint4 a = reinterpret_cast<const uint4 *>(start)[0];
+        const uint4 b = reinterpret_cast<const uint4 *>(start)[1];
+        const uint32_t w[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+        const unsigned bits = offset % 4 * 8;
+        uint4 moved;
+        switch (offset / 4) { // an index known to the compiler keeps w in registers
+        case 0: moved = shifted<0>(w, bits); break;
+        case 1: moved = shifted<1>(w, bits); break;
+        case 2: moved = shifted<2>(w, bits); break;
+        default: moved = shifted<3>(w, bits); break;
+        }
+        memcpy(&pack, &moved, sizeof(moved));
+        return pack;
+    }
+    for (int k = 0; k < N; ++k) pack.value[k] = x[first + k];
+    return pack;
+}
+
 // x, y: n elements in memory of the device; y may be x. y is aligned to its pack, x to its element.
 template <typename T, int N> __global__ void square_kernel(const T *x, Squared<T> *y, int64_t n) {
     // The cast comes before the product: blockIdx.x * blockDim.x is 32 bits wide, and overflows.
     const int64_t first = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * N;
     if (first + N <= n) {
-        Pack<T, N> in;
-        if (reinterpret_cast<uintptr_t>(x) % sizeof(in) == 0) {
-            in = *reinterpret_cast<const Pack<T, N> *>(x + first);
-        } else {
-            for (int k = 0; k < N; ++k) in.value[k] = x[first + k];
-        }
+        const Pack<T, N> in = load_pack<T, N>(x, first, n);
         Pack<Squared<T>, N> out;
         for (int k = 0; k < N; ++k) out.value[k] = square(in.value[k]);
         *reinterpret_cast<Pack<Squared<T>, N> *>(y + first) = out;
@@ -119,10 +153,18 @@ CPP = r"""
                 " with strides ", x.strides(), "; give " #x ".contiguous()")
 #define CHECK_DEVICE(x)                                                                            \
     TORCH_CHECK(x.is_cpu() || x.is_cuda(), "square: " #x " must be on the CPU or a GPU, is on ", x.device())
-#define CHECK_PLAIN(x)                                                                             \
-    TORCH_CHECK(x.layout() == at::kStrided && !x.is_nested() && !x.is_quantized() && !x.is_conj()  \
-                && !x.is_neg(), "square: " #x " must be a plain strided tensor, got ",             \
-                x.is_conj() || x.is_neg() ? "a conjugate or negative view" : x.toString())
+#define CHECK_STRIDED(x)                                                                           \
+    TORCH_CHECK(x.layout() == at::kStrided && !x.is_nested() && !x.is_quantized(), "square: " #x   \
+                " must be a strided tensor, got ", x.is_nested() ? "a nested" : x.is_quantized() ? \
+                "a quantized" : "another", " one of layout ", x.layout());                         \
+    TORCH_CHECK(!x.is_conj() && !x.is_neg(), "square: " #x " is a conjugate or negative view; "    \
+                "give " #x ".resolve_conj().resolve_neg()")
+#define CHECK_DTYPE(x)                                                                             \
+    TORCH_CHECK(x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16 ||                \
+                x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble ||                 \
+                x.scalar_type() == at::kComplexFloat || x.scalar_type() == at::kComplexDouble,     \
+                "square: " #x " is ", x.scalar_type(), "; taken are float16, bfloat16, float32, "  \
+                "float64, complex64 and complex128")
 #define CHECK_NO_GRAD(x)                                                                           \
     TORCH_CHECK(!(x.requires_grad() && at::GradMode::is_enabled()), "square: " #x                  \
                 " requires grad, and this function has no derivative; use no_grad()")
@@ -149,13 +191,12 @@ static void square_cpu(const at::Tensor &x, const at::Tensor &y) {
 }
 
 static void check(const at::Tensor &x) {
-    CHECK_PLAIN(x);
+    CHECK_STRIDED(x);
     CHECK_DEVICE(x);
+    CHECK_DTYPE(x);
     CHECK_CONTIGUOUS(x);
     CHECK_NO_GRAD(x);
     CHECK_MEMORY(x);
-    TORCH_CHECK(at::isFloatingType(x.scalar_type()) || at::isComplexType(x.scalar_type()),
-                "square: x must be floating or complex, got ", x.scalar_type());
 }
 
 static void square_into(const at::Tensor &x, const at::Tensor &y) {

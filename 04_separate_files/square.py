@@ -9,6 +9,7 @@ from pathlib import Path
 
 import toolchain
 import torch
+from checks import refusal
 
 HERE = Path(__file__).resolve().parent
 NAME = "square_c"
@@ -40,12 +41,14 @@ _square = torch.ops.square_c.square.default
 _square_ = torch.ops.square_c.square_.default
 
 
-def _check(x: torch.Tensor, name: str) -> None:
-    if not isinstance(x, torch.Tensor):
-        raise TypeError(f"{name}: x must be a torch.Tensor, got {type(x).__name__}")
+def _call(name: str, operator: torch._ops.OpOverload, x: torch.Tensor) -> torch.Tensor | None:
     # The only thing that C cannot ask of a tensor.
-    if x.requires_grad and torch.is_grad_enabled():
+    if isinstance(x, torch.Tensor) and x.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{name}: x requires grad, and this operator has no derivative; use no_grad()")
+    try:
+        return operator(x)
+    except RuntimeError as error:  # explained only when there is something to explain
+        raise refusal(name, x) or error from None
 
 
 def square(x: torch.Tensor) -> torch.Tensor:
@@ -53,11 +56,10 @@ def square(x: torch.Tensor) -> torch.Tensor:
 
     x: of any shape and strides, on the CPU or a GPU; bool (the result is int64), uint8, int8 to
     int64 (they wrap), float16, bfloat16, float32, float64, complex64, complex128, on a GPU also
-    complex32. Raises TypeError or ValueError for what is no tensor or requires grad, RuntimeError
-    for any other x and for errors of CUDA. On a GPU the work is queued on the current stream.
+    complex32. Raises TypeError or ValueError for what is no such tensor or requires grad,
+    RuntimeError for errors of CUDA. On a GPU the work is queued on the current stream.
     """
-    _check(x, "square")
-    return _square(x)
+    return _call("square", _square, x)
 
 
 def square_(x: torch.Tensor) -> torch.Tensor:
@@ -65,9 +67,12 @@ def square_(x: torch.Tensor) -> torch.Tensor:
 
     Elements of x that share memory (an expanded tensor's) are a RuntimeError.
     """
-    _check(x, "square_")
+    if not isinstance(x, torch.Tensor):
+        raise refusal("square_", x)
+    if x.is_conj() or x.is_neg():
+        return x.copy_(square(x))  # the operator would get a copy with the conjugation carried out
     torch.autograd.graph.increment_version(x)  # C writes through a pointer: tell autograd
-    _square_(x)
+    _call("square_", _square_, x)
     return x
 
 

@@ -1,0 +1,1 @@
+../02_c_launcher/checks.py
