@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The half of the library that needs no GPU: checks, errors in words, and loops over host memory.
- *   gcc -std=c17 -O3 -funroll-loops -ffp-contract=off -fPIC -c square_cpu.c      (-DSQUARE_WITH_CUDA beside CUDA) */
+ *   gcc -std=c17 -O3 -funroll-loops -ffp-contract=off -fPIC -c square_cpu.c
+ * With -DSQUARE_WITH_CUDA, CUDA's errors have their words too. */
 #include "square_launch.h"
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,7 @@ int square_launch(const void *x, void *y, int64_t n, int dtype, void *stream) {
         to *y = output;                                                                            \
         for (int64_t i = 0; i < n; ++i) {                                                          \
             const from v = x[i];                                                                   \
-            y[i] = (square);                                                                   \
+            y[i] = square;                                                                         \
         }                                                                                          \
     }
 
@@ -105,8 +106,8 @@ VECTORS static void square_bfloat(const void *input, void *output, int64_t n) {
     two_bfloat16 *y = output;
     for (int64_t i = 0; i < n / 2; ++i) {
         const uint32_t first = x[i] << 16, second = x[i] & 0xffff0000;
-        y[i] = rounded_square_bfloat16(first) >> 16 |
-               (rounded_square_bfloat16(second) & 0xffff0000);
+        y[i] =
+            rounded_square_bfloat16(first) >> 16 | (rounded_square_bfloat16(second) & 0xffff0000);
     }
     if (n % 2 != 0) {
         const uint16_t last = ((const uint16_t *)input)[n - 1];
@@ -132,14 +133,14 @@ static inline uint32_t square_float16(uint32_t v) {
 }
 
 /* Signed integers share the loops of the unsigned ones: they wrap to the same bits. */
-LOOP(square_bool, uint8_t, int64_t, v != 0)
-LOOP(square_8_bits, uint8_t, uint8_t, v * v)
-LOOP(square_16_bits, uint16_t, uint16_t, 1u * v * v) /* v * v would be an int, and overflow */
-LOOP(square_32_bits, uint32_t, uint32_t, v * v)
-LOOP(square_64_bits, uint64_t, uint64_t, v * v)
+LOOP(square_bool, uint8_t, int64_t, (v != 0))
+LOOP(square_8_bits, uint8_t, uint8_t, (v * v))
+LOOP(square_16_bits, uint16_t, uint16_t, (1u * v * v)) /* v * v would be an int, and overflow */
+LOOP(square_32_bits, uint32_t, uint32_t, (v * v))
+LOOP(square_64_bits, uint64_t, uint64_t, (v * v))
 LOOP(square_half, uint16_t, uint16_t, (uint16_t)square_float16(v))
-LOOP(square_float, float, float, v * v)
-LOOP(square_double, double, double, v * v)
+LOOP(square_float, float, float, (v * v))
+LOOP(square_double, double, double, (v * v))
 
 /* (re, im) -> (re * re - im * im, re * im + re * im), for the 32 bytes of a vector at once: the
  * compiler finds no good order for the swap of re and im by itself. */

@@ -7,19 +7,18 @@
 #include <Python.h>
 
 #include "square_launch.h"
+#include "tensor_layout.h"
 #include "torch_c_abi.h"
-#include <string.h>
+#include <stdio.h>
 
 #ifndef OPERATOR_NAMESPACE
 #define OPERATOR_NAMESPACE "square_c" /* torch.ops.square_c.square */
 #endif
-#define MAX_DIMS 64 /* as many as PyTorch's own loops take */
 #define GRAIN 32768 /* elements below which another thread costs more than it saves */
 
 static const char *failed(const char *call) {
-    return torch_exception_get_what_without_backtrace
-               ? torch_exception_get_what_without_backtrace()
-               : call;
+    return torch_exception_get_what_without_backtrace ? torch_exception_get_what_without_backtrace()
+                                                      : call;
 }
 #define TRY(call)                                                                                  \
     do {                                                                                           \
@@ -31,16 +30,31 @@ static const char *failed(const char *call) {
         if (error) return error;                                                                   \
     } while (0)
 
+/* PyTorch's dtypes: those of enum square_dtype, in its order, and others to name in a refusal. */
+#define DTYPE(name) {aoti_torch_dtype_##name, #name, 0}
+static struct {
+    int32_t (*ask)(void);
+    const char *name;
+    int32_t number; /* PyTorch's; torch 2.11 has no function to ask for the last one */
+} dtypes[] = {      // clang-format off
+    DTYPE(bool), DTYPE(uint8), DTYPE(int8), DTYPE(int16), DTYPE(int32), DTYPE(int64),
+    DTYPE(float16), DTYPE(bfloat16), DTYPE(float32), DTYPE(float64),
+    DTYPE(complex32), DTYPE(complex64), DTYPE(complex128),
+    DTYPE(uint16), DTYPE(uint32), DTYPE(uint64),
+    DTYPE(float8_e5m2), DTYPE(float8_e4m3fn), {NULL, "float8_e8m0fnu", 44}};
+// clang-format on
+enum { DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
+
 struct tensor {
     void *data;
     int64_t numel, ndim, *sizes, *strides;
     int32_t torch_dtype, device_type, device;
     int dtype; /* enum square_dtype */
+    bool on_cpu;
 };
 
-static int32_t torch_dtypes[SQUARE_DTYPES]; /* PyTorch's number of each of ours */
-
 static const char *read_tensor(AtenTensorHandle handle, struct tensor *t) {
+    static _Thread_local char refusal[200];
     TRY(aoti_torch_get_data_ptr(handle, &t->data));
     TRY(aoti_torch_get_numel(handle, &t->numel));
     TRY(aoti_torch_get_dim(handle, &t->ndim));
@@ -49,56 +63,22 @@ static const char *read_tensor(AtenTensorHandle handle, struct tensor *t) {
     TRY(aoti_torch_get_dtype(handle, &t->torch_dtype));
     TRY(aoti_torch_get_device_type(handle, &t->device_type));
     TRY(aoti_torch_get_device_index(handle, &t->device));
+    t->on_cpu = t->device_type == aoti_torch_device_type_cpu();
     if (t->ndim > MAX_DIMS) return "square: x has more than 64 dimensions";
-    for (t->dtype = 0; t->dtype < SQUARE_DTYPES; ++t->dtype) {
-        if (torch_dtypes[t->dtype] == t->torch_dtype) return NULL;
-    }
-    return "square: x has a dtype that is not taken; taken are bool, uint8, int8 to int64, float16, "
-           "bfloat16, float32, float64, complex64, complex128 and, on a GPU, complex32";
+
+    int i = 0;
+    while (i < DTYPES && dtypes[i].number != t->torch_dtype) ++i;
+    t->dtype = i;
+    if (i < SQUARE_DTYPES && !(t->on_cpu && i == SQUARE_COMPLEX32)) return NULL;
+    snprintf(refusal, sizeof(refusal),
+             "square: x is %s; taken are bool, uint8, int8 to int64, float16, bfloat16, float32, "
+             "float64, complex64, complex128 and, on a GPU, complex32",
+             i < DTYPES ? dtypes[i].name : "of an unknown dtype");
+    return refusal;
 }
 
-/* How n elements lie in memory: without a gap, with gaps, or some on top of others. */
-enum layout { DENSE, GAPS, OVERLAP };
-
-static enum layout layout_of(const struct tensor *t) {
-    int64_t order[MAX_DIMS], count = 0, span = 1;
-    enum layout layout = DENSE;
-    if (t->numel == 0) return DENSE;
-    for (int64_t d = 0; d < t->ndim; ++d) { /* by stride; a dimension of one element has none */
-        if (t->sizes[d] == 1) continue;
-        int64_t at = count++;
-        for (; at > 0 && t->strides[order[at - 1]] > t->strides[d]; --at) order[at] = order[at - 1];
-        order[at] = d;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        const int64_t stride = t->strides[order[i]];
-        if (stride < span) return OVERLAP;
-        if (stride > span) layout = GAPS;
-        span += stride * (t->sizes[order[i]] - 1);
-    }
-    return layout;
-}
-
-/* Strides of a dense tensor whose dimensions follow each other in `order`, from the last; true if
- * they are those of t, but for dimensions of one element. */
-static bool dense_strides(const struct tensor *t, const int64_t *order, int64_t *strides) {
-    bool same = true;
-    int64_t next = 1;
-    for (int64_t i = t->ndim - 1; i >= 0; --i) {
-        const int64_t d = order ? order[i] : i;
-        strides[d] = next;
-        if (t->sizes[d] != 1 && t->strides[d] != next) same = false;
-        if (t->sizes[d] > 1) next *= t->sizes[d];
-    }
-    return same || t->numel == 0;
-}
-
-/* The strides that torch.square gives its result for a dense x. */
-static void result_strides(const struct tensor *x, int64_t *strides) {
-    static const int64_t channels_last[] = {0, 2, 3, 1};
-    if (dense_strides(x, NULL, strides)) return;
-    if (x->ndim == 4 && dense_strides(x, channels_last, strides)) return;
-    memcpy(strides, x->strides, (size_t)x->ndim * sizeof(*strides));
+static bool aligned(const struct tensor *x) {
+    return (uintptr_t)x->data % (uintptr_t)square_element_size(x->dtype) == 0;
 }
 
 struct job {
@@ -119,10 +99,15 @@ static void square_part(int64_t begin, int64_t end, void *context) {
 /* y: memory for the squares of x, whose elements follow each other. */
 static const char *compute(const struct tensor *x, void *y) {
     int error = square_check(x->data, y, x->numel, x->dtype);
-    if (error == SQUARE_OK && x->device_type == aoti_torch_device_type_cpu()) {
+    if (error == SQUARE_OK && x->on_cpu) {
         const int64_t size = square_element_size(x->dtype);
-        struct job job = {x->data, y, size, x->dtype == SQUARE_BOOL ? 8 : size, x->dtype, SQUARE_OK};
-        TRY(torch_parallel_for(0, x->numel, GRAIN, square_part, &job));
+        struct job job = {.x = x->data, .y = y, .in_size = size, .dtype = x->dtype};
+        job.out_size = x->dtype == SQUARE_BOOL ? 8 : size;
+        if (x->numel <= GRAIN) {
+            square_part(0, x->numel, &job);
+        } else {
+            TRY(torch_parallel_for(0, x->numel, GRAIN, square_part, &job));
+        }
         error = job.error;
     } else if (error == SQUARE_OK) {
 #ifdef SQUARE_WITH_CUDA
@@ -140,36 +125,35 @@ static const char *compute(const struct tensor *x, void *y) {
     return error == SQUARE_OK ? NULL : square_error_string(error);
 }
 
-static bool aligned(const struct tensor *x) {
-    return (uintptr_t)x->data % (uintptr_t)square_element_size(x->dtype) == 0;
-}
-
 /* Where x has gaps, overlaps or is not aligned, *copy becomes a dense one and is squared instead. */
-static const char *square_new(AtenTensorHandle handle, AtenTensorHandle *y, AtenTensorHandle *copy) {
+static const char *square_new(AtenTensorHandle handle, AtenTensorHandle *y,
+                              AtenTensorHandle *copy) {
     struct tensor x;
     int64_t strides[MAX_DIMS];
     void *data;
     PASS(read_tensor(handle, &x));
-    if (layout_of(&x) == DENSE && aligned(&x)) {
-        result_strides(&x, strides);
-    } else { /* a copy gets the strides that torch.square would choose */
+    if (layout_of(x.ndim, x.sizes, x.strides) == DENSE && aligned(&x)) {
+        result_strides(x.ndim, x.sizes, x.strides, strides);
+    } else { /* a copy gets the strides that torch.square would choose, which copies bools only */
         TRY(aoti_torch_clone(handle, copy));
         PASS(read_tensor(*copy, &x));
         memcpy(strides, x.strides, (size_t)x.ndim * sizeof(*strides));
+        if (x.dtype == SQUARE_BOOL) result_strides(x.ndim, x.sizes, x.strides, strides);
     }
-    const int32_t dtype = x.dtype == SQUARE_BOOL ? torch_dtypes[SQUARE_INT64] : x.torch_dtype;
+    const int32_t dtype = x.dtype == SQUARE_BOOL ? dtypes[SQUARE_INT64].number : x.torch_dtype;
     TRY(aoti_torch_empty_strided(x.ndim, x.sizes, strides, dtype, x.device_type, x.device, y));
     TRY(aoti_torch_get_data_ptr(*y, &data));
     return compute(&x, data);
 }
 
-static const char *square_in_place(AtenTensorHandle handle, AtenTensorHandle *copy) {
+/* lazy: a conjugate or negative view, whose memory holds something else than it shows. */
+static const char *square_in_place(AtenTensorHandle handle, bool lazy, AtenTensorHandle *copy) {
     struct tensor x;
     PASS(read_tensor(handle, &x));
-    const enum layout layout = layout_of(&x);
+    const enum layout layout = layout_of(x.ndim, x.sizes, x.strides);
     if (x.dtype == SQUARE_BOOL) return "square_: x is bool, and its square, an int64, does not fit";
     if (layout == OVERLAP) return "square_: x has elements that share memory; give x.clone()";
-    if (layout == DENSE && aligned(&x)) return compute(&x, x.data);
+    if (layout == DENSE && aligned(&x) && !lazy) return compute(&x, x.data);
     TRY(aoti_torch_clone(handle, copy));
     PASS(read_tensor(*copy, &x));
     PASS(compute(&x, x.data));
@@ -197,50 +181,76 @@ static void square(StableIValue *stack, uint64_t arguments, uint64_t results) {
     stack[0] = (StableIValue)(uintptr_t)y;
 }
 
-static void square_(StableIValue *stack, uint64_t arguments, uint64_t results) {
-    (void)arguments, (void)results;
+static void change(StableIValue *stack, bool lazy) {
     AtenTensorHandle x = (AtenTensorHandle)(uintptr_t)stack[0], copy = NULL;
-    const char *error = square_in_place(x, &copy);
+    const char *error = square_in_place(x, lazy, &copy);
     error = drop(x, drop(copy, error));
     if (error) raise(error);
 }
 
-static const char *register_operators(void) {
-    static TorchLibraryHandle schemas, kernels[2]; /* never deleted: that would unregister them */
-    static const char *const devices[] = {"CPU", "CUDA"};
-    static int32_t (*const dtypes[SQUARE_DTYPES])(void) = {
-        aoti_torch_dtype_bool,     aoti_torch_dtype_uint8,     aoti_torch_dtype_int8,
-        aoti_torch_dtype_int16,    aoti_torch_dtype_int32,     aoti_torch_dtype_int64,
-        aoti_torch_dtype_float16,  aoti_torch_dtype_bfloat16,  aoti_torch_dtype_float32,
-        aoti_torch_dtype_float64,  aoti_torch_dtype_complex32, aoti_torch_dtype_complex64,
-        aoti_torch_dtype_complex128};
-    for (int i = 0; i < SQUARE_DTYPES; ++i) torch_dtypes[i] = dtypes[i]();
+static void square_(StableIValue *stack, uint64_t arguments, uint64_t results) {
+    (void)arguments, (void)results;
+    change(stack, false);
+}
 
-    TRY(aoti_torch_library_init_fragment(OPERATOR_NAMESPACE, __FILE__, __LINE__, &schemas));
-    TRY(aoti_torch_library_def(schemas, "square(Tensor x) -> Tensor"));
-    TRY(aoti_torch_library_def(schemas, "square_(Tensor(a!) x) -> ()"));
-    for (int i = 0; i < 2; ++i) {
-        TRY(aoti_torch_library_init_impl(OPERATOR_NAMESPACE, devices[i], __FILE__, __LINE__,
-                                         &kernels[i]));
-        TRY(aoti_torch_library_impl(kernels[i], "square", square));
-        TRY(aoti_torch_library_impl(kernels[i], "square_", square_));
+static void square_lazy_(StableIValue *stack, uint64_t arguments, uint64_t results) {
+    (void)arguments, (void)results;
+    change(stack, true);
+}
+
+static const char *register_operators(void) {
+    /* A kernel for each of PyTorch's dispatch keys. The dispatcher makes conjugate and negative
+     * views plain before it comes to CPU and CUDA, but not for what returns nothing. */
+    static const struct {
+        const char *key;
+        void (*square)(StableIValue *, uint64_t, uint64_t);
+        void (*square_)(StableIValue *, uint64_t, uint64_t);
+    } kernels[] = {{"CPU", square, square_},
+                   {"CUDA", square, square_},
+                   {"Conjugate", NULL, square_lazy_},
+                   {"Negative", NULL, square_lazy_}};
+    static TorchLibraryHandle library; /* never deleted: that would unregister it */
+    for (int i = 0; i < DTYPES; ++i) {
+        if (dtypes[i].ask) dtypes[i].number = dtypes[i].ask();
+    }
+
+    TRY(aoti_torch_library_init_fragment(OPERATOR_NAMESPACE, __FILE__, __LINE__, &library));
+    TRY(aoti_torch_library_def(library, "square(Tensor x) -> Tensor"));
+    TRY(aoti_torch_library_def(library, "square_(Tensor(a!) x) -> ()"));
+    /* The same once more, for stage 05: these never get a derivative, and so never pay for one. */
+    TRY(aoti_torch_library_def(library, "square.plain(Tensor x) -> Tensor"));
+    TRY(aoti_torch_library_def(library, "square_.plain(Tensor(a!) x) -> ()"));
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); ++i) {
+        TRY(aoti_torch_library_init_impl(OPERATOR_NAMESPACE, kernels[i].key, __FILE__, __LINE__,
+                                         &library));
+        TRY(aoti_torch_library_impl(library, "square_", kernels[i].square_));
+        TRY(aoti_torch_library_impl(library, "square_.plain", kernels[i].square_));
+        if (!kernels[i].square) continue;
+        TRY(aoti_torch_library_impl(library, "square", kernels[i].square));
+        TRY(aoti_torch_library_impl(library, "square.plain", kernels[i].square));
     }
     return NULL;
 }
 
-/* Python's side: an empty module, whose import registers the operators. */
+/* Python's side: a module with nothing but BUILT_WITH in it, whose import registers the operators. */
+#ifndef BUILT_WITH
+#define BUILT_WITH "unknown"
+#endif
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b) /* expands TORCH_EXTENSION_NAME, which the build defines, first */
 #define STRING_(a) #a
 #define STRING(a) STRING_(a)
 
 PyMODINIT_FUNC JOIN(PyInit_, TORCH_EXTENSION_NAME)(void) {
-    static struct PyModuleDef module = {PyModuleDef_HEAD_INIT,
-                                        .m_name = STRING(TORCH_EXTENSION_NAME), .m_size = -1};
+    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                            .m_name = STRING(TORCH_EXTENSION_NAME), .m_size = -1};
     const char *error = register_operators();
     if (error) {
         PyErr_SetString(PyExc_ImportError, error);
         return NULL;
     }
-    return PyModule_Create(&module);
+    PyObject *module = PyModule_Create(&definition);
+    if (module && PyModule_AddStringConstant(module, "built_with", BUILT_WITH) != 0)
+        Py_CLEAR(module);
+    return module;
 }

@@ -14,7 +14,7 @@ from checks import refusal
 HERE = Path(__file__).resolve().parent
 NAME = "square_c"
 # "-x c" makes C of what load() takes for C++; exceptions, because PyTorch raises through C frames.
-C_FLAGS = ["-x", "c", "-std=c17", "-O3", "-funroll-loops", "-ffp-contract=off", "-fexceptions", "-Wall", "-Wextra"]
+C_FLAGS = "-x c -std=c17 -O3 -funroll-loops -ffp-contract=off -fexceptions -Wall -Wextra".split()
 
 
 def _build() -> Path:

@@ -54,6 +54,11 @@ int32_t aoti_torch_dtype_float64(void);
 int32_t aoti_torch_dtype_complex32(void);
 int32_t aoti_torch_dtype_complex64(void);
 int32_t aoti_torch_dtype_complex128(void);
+int32_t aoti_torch_dtype_uint16(void);
+int32_t aoti_torch_dtype_uint32(void);
+int32_t aoti_torch_dtype_uint64(void);
+int32_t aoti_torch_dtype_float8_e5m2(void);
+int32_t aoti_torch_dtype_float8_e4m3fn(void);
 
 /* PyTorch's own threads: func(begin, end, ctx) for parts of the range, each at least grain_size */
 int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain_size,
