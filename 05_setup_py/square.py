@@ -13,8 +13,8 @@ import toolchain
 import torch
 
 sys.path.insert(0, str(toolchain.build_folder(Path(__file__).resolve().parent) / "site"))
-import torch_square  # noqa: E402
-from torch_square import square, square_  # noqa: E402
+import torch_square
+from torch_square import square, square_
 
 __all__ = ["square", "square_"]
 
