@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Drawn shapes, strides, offsets and dtypes, held against torch.square.
+
+SQUARE_EXAMPLES in the environment says how many a stage gets; 300 without it.
+"""
+
+import os
+
+import torch
+from compare import assert_equal, assert_square
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from inputs import values
+from refusing import REFUSALS, assert_good_call
+from stages import EVERY, REFUSED, RIGHT, each_device, each_stage
+
+drawn = settings(
+    max_examples=int(os.environ.get("SQUARE_EXAMPLES", 300)),
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@st.composite
+def views(draw):
+    """(dtype, shape, strides, offset) of a view: dense in some order, or with any strides."""
+    shape = tuple(draw(st.lists(st.sampled_from((0, 1, 2, 3, 4, 5, 9, 17)), max_size=4)))
+    if draw(st.booleans()):  # dense: the dimensions follow each other in a drawn order
+        strides, step = [0] * len(shape), 1
+        for d in draw(st.permutations(range(len(shape)))):
+            strides[d], step = step, step * max(shape[d], 1)
+    else:
+        strides = [draw(st.integers(0, 12)) for _ in shape]
+    offset = draw(st.integers(0, 17))
+    return draw(st.sampled_from(EVERY)), shape, tuple(strides), offset
+
+
+def memory_and_view(dtype, shape, strides, offset, device):
+    """Memory that ends with the view's last element, and the view."""
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else -1
+    memory = values((offset + last + 1,), dtype, device)
+    return memory, memory.as_strided(shape, strides, offset)
+
+
+def addresses(x):
+    """How many different elements of memory x has, and whether it is dense."""
+    if x.numel() == 0:
+        return 0, True
+    at = torch.zeros(1, dtype=torch.int64)
+    for n, stride in zip(x.shape, x.stride(), strict=True):
+        at = (at[:, None] + torch.arange(n) * stride).flatten()
+    at = at.unique()
+    return len(at), len(at) == x.numel() == int(at[-1]) + 1
+
+
+def interleaved(x):
+    """Whether strides are smaller than what they stride over: hard to tell from an overlap."""
+    span = 0
+    for stride, n in sorted((s, n) for n, s in zip(x.shape, x.stride(), strict=True) if n > 1):
+        if stride <= span:
+            return True
+        span += stride * (n - 1)
+    return False
+
+
+def outcome(stage, x):
+    if not stage.takes(x.dtype, x.device.type):
+        return REFUSED
+    if x.is_contiguous():
+        return RIGHT
+    return stage.dense if addresses(x)[1] else stage.strided
+
+
+@each_device
+@each_stage
+def test_square(stage, device):
+    """Cases 9, 10, 24, 43, 45: right or refused as the table says, the memory as it was."""
+
+    @drawn
+    @given(views())
+    def check(view):
+        memory, x = memory_and_view(*view, device)
+        before = memory.clone()
+        if outcome(stage, x) == REFUSED:
+            try:
+                stage.square(x)
+            except REFUSALS:
+                assert_good_call(stage, device)
+            else:
+                raise AssertionError(f"not refused: {view}")
+        else:
+            y = stage.square(x)
+            assert_square(y, x)
+            assert not stage.folder.startswith("05") or y.stride() == torch.square(x).stride()
+        assert_equal(memory, before)
+
+    check()
+
+
+@each_device
+@each_stage
+def test_in_place(stage, device):
+    """Cases 43 and 52: overlaps are refused; else the view is squared and the gaps stay."""
+
+    @drawn
+    @given(views())
+    def check(view):
+        dtype, shape, strides, offset = view
+        memory, x = memory_and_view(*view, device)
+        before = memory.clone()
+        overlaps = addresses(x)[0] < x.numel()
+        try:
+            stage.square_(x)
+        except REFUSALS:
+            excused = overlaps or interleaved(x) or dtype == torch.bool
+            assert excused or outcome(stage, x) != RIGHT
+            assert_good_call(stage, device)
+            assert_equal(memory, before)
+            return
+        assert dtype != torch.bool and not overlaps and outcome(stage, x) != REFUSED
+        right = before.clone()
+        right.as_strided(shape, strides, offset).square_()
+        assert_equal(memory, right, before)
+
+    check()
