@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""`make sanitize`: the GPU tests under NVIDIA's compute-sanitizer, once with each of its tools.
+
+memcheck looks for accesses beyond an allocation and for leaks, initcheck for reads of memory that
+nobody wrote, racecheck for threads of a block that meet in shared memory. sanitize.py [tool ...]
+"""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "03_load_inline"))
+import toolchain
+
+TOOLS = ("memcheck", "initcheck", "racecheck")
+# Under it a kernel is tens of times slower, and builds in other processes show it nothing.
+TESTS = ["tests", "-m", "gpu and not slow", "-q", "-x"]
+
+
+def sanitizer() -> str:
+    """Return the path of compute-sanitizer, of the toolkit or of PATH."""
+    for folder in ("bin", "compute-sanitizer"):
+        if path := shutil.which("compute-sanitizer", path=f"{toolchain.cuda_home()}/{folder}"):
+            return path
+    if path := shutil.which("compute-sanitizer"):
+        return path
+    sys.exit("sanitize.py: no compute-sanitizer; it comes with NVIDIA's CUDA toolkit: set CUDA_HOME to one")
+
+
+def main(tools: list[str]) -> int:
+    if not toolchain.gpus():
+        sys.exit("sanitize.py: no GPU here, and it watches what a GPU does")
+    bad = 0
+    for tool in tools or TOOLS:
+        command = [sanitizer(), "--tool", tool, "--error-exitcode", "9"]
+        # Tests of errors make CUDA calls that fail; those are reports of theirs, not of a kernel.
+        command += ["--report-api-errors", "no", "--target-processes", "application-only"]
+        print(f"{tool}: {' '.join(command)} ...", flush=True)
+        start = time.monotonic()
+        done = subprocess.run([*command, sys.executable, "-m", "pytest", *TESTS], cwd=ROOT)
+        verdict = "clean" if done.returncode == 0 else f"FAILED with status {done.returncode}"
+        print(f"{tool}: {verdict} after {time.monotonic() - start:.0f} s", flush=True)
+        bad += done.returncode != 0
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
