@@ -11,7 +11,8 @@ help: ## show these lines
 	@sed -n 's/^\([a-z0-9 ]*\):.*## /make \1\t/p' Makefile | expand -t 24
 
 ifdef PYTHON
-PY := $(PYTHON)
+PY := $(shell command -v $(PYTHON))
+$(if $(PY),,$(error PYTHON is $(PYTHON), which is no program here; taken is a Python that has torch))
 else
 PY := .venv/bin/python
 $(PY): .venv/installed ;

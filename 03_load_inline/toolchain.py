@@ -121,20 +121,26 @@ def build_folder(stage: Path) -> Path:
 
 
 def ldflags(folder: Path) -> list[str]:
-    """Return linker flags that find libcudart.so; a link to it is made in folder if need be.
+    """Return linker flags that find libcudart.so and libstdc++.so; links are made in folder if need be.
 
-    The toolkit of the Python registry has libcudart.so.13 alone.
+    The toolkit of the Python registry has libcudart.so.13 alone. A g++ that has libstdc++ only as an
+    archive would put a copy of it into the extension, which then dies of torch's first exception.
     """
-    home = cuda_home()
-    if not home or not can_build_cuda():
-        return []
-    if any((home / lib / "libcudart.so").exists() for lib in ("lib64", "lib")):
-        return []
-    library = next((home / "lib").glob("libcudart.so.*"))
-    link = folder / "libcudart.so"
-    with contextlib.suppress(FileExistsError):
-        link.symlink_to(library)
-    return [f"-L{folder}"]
+    libraries, home = [], cuda_home()
+    if can_build_cuda() and not any((home / lib / "libcudart.so").exists() for lib in ("lib64", "lib")):
+        libraries += [next((home / "lib").glob("libcudart.so.*"))]
+    ask = [*os.environ.get("CXX", "c++").split(), "-print-file-name=libstdc++.so"]
+    if not os.path.isabs(subprocess.run(ask, capture_output=True, text=True, check=True).stdout):
+        libraries += [Path(name) for name in _loaded("libstdc++.so")]
+    for library in libraries:
+        with contextlib.suppress(FileExistsError):
+            (folder / library.name.partition(".so")[0]).with_suffix(".so").symlink_to(library)
+    return [f"-L{folder}"] * bool(libraries)
+
+
+def _loaded(name: str) -> set[str]:
+    """Return the paths of the shared libraries of this name that the process has loaded."""
+    return set(re.findall(rf"/\S*/{re.escape(name)}\S*", Path("/proc/self/maps").read_text()))
 
 
 @contextlib.contextmanager

@@ -120,7 +120,8 @@ def test_limited_api(package):
     _, site, _ = package
     (extension,) = site.rglob("*.so")
     names = re.findall(r" U (_?Py\w+)", run("nm", "-D", "-u", extension).stdout)
-    assert names and not [name for name in names if name.startswith("_Py")], names
+    stable = {"_Py_Dealloc"}  # private by name, but promised, since Py_DECREF uses it
+    assert names and not [name for name in names if name.startswith("_Py") and name not in stable], names
 
 
 # ---- texts that make a build fragile
