@@ -47,8 +47,11 @@ def _call(name: str, operator: torch._ops.OpOverload, x: torch.Tensor) -> torch.
         raise ValueError(f"{name}: x requires grad, and this operator has no derivative; use no_grad()")
     try:
         return operator(x)
-    except RuntimeError as error:  # explained only when there is something to explain
-        raise refusal(name, x) or error from None
+    except RuntimeError:  # explained only when there is something to explain
+        if refused := refusal(name, x):
+            raise refused from None
+        torch.empty_like(x)  # if memory was short, this raises torch's own OutOfMemoryError
+        raise
 
 
 def square(x: torch.Tensor) -> torch.Tensor:

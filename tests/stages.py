@@ -17,8 +17,8 @@ RIGHT, REFUSED, EITHER = "right", "refused", "right or refused"
 
 INTEGRAL = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
-EVERY = INTEGRAL + FLOATING + COMPLEX
+COMPLEX = (torch.complex64, torch.complex128)
+EVERY = INTEGRAL + FLOATING + (torch.complex32,) + COMPLEX
 FOREIGN = tuple(
     getattr(torch, name)
     for name in ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu")

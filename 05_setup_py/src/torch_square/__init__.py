@@ -61,7 +61,11 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         and not (input.requires_grad and torch.is_grad_enabled())
         and forward_ad._current_level < 0
     ):
-        return _plain(input)
+        try:
+            return _plain(input)
+        except RuntimeError:
+            torch.empty_like(input)  # if memory was short, this raises torch's own OutOfMemoryError
+            raise
     return _square(input, out)
 
 
