@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from c_library import compile, cuda_home, run
+from c_library import compile, cuda_home
 from compare import assert_equal, assert_square
 from copies import Copy
 from inputs import values
