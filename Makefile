@@ -5,10 +5,11 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help run test 01 02 03 04 05 stages doctor lint sanitize mutants clean FORCE
+.PHONY: help run test 01 02 03 04 05 stages doctor lint bench bench-report \
+	profile sanitize mutants clean FORCE
 
 help: ## show these lines
-	@sed -n 's/^\([a-z0-9 ]*\):.*## /make \1\t/p' Makefile | expand -t 24
+	@sed -n 's/^\([-a-z0-9 ]*\):.*## /make \1\t/p' Makefile | expand -t 24
 
 ifdef PYTHON
 PY := $(shell command -v $(PYTHON))
@@ -120,6 +121,15 @@ doctor: ## what is here, what is missing, and what mends it
 
 lint: stages ## clang-format, ruff, and builds in which a warning is an error
 	$(PY) tools/lint.py
+
+bench: stages ## measure every stage here, draw the charts, fill the README's tables; ARGS go to it
+	$(PY) bench/bench.py $(ARGS)
+
+bench-report: $(PY) ## draw charts and tables again from bench/results
+	$(PY) bench/report.py
+
+profile: stages ## what the GPU's memory does, counted by ncu
+	$(PY) bench/counters.py
 
 sanitize: stages ## the GPU tests under compute-sanitizer
 	$(PY) tools/sanitize.py

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""The benchmark's pictures, each as PNG and SVG."""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")  # no screen
+matplotlib.rcParams.update({"svg.hashsalt": "square", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+import matplotlib.pyplot as plt
+from measure import quartiles
+
+COLORS = {
+    "05": "#d62728",
+    "04": "#ff7f0e",
+    "03": "#bcbd22",
+    "02": "#8c564b",
+    "torch.square": "#1f77b4",
+    "copy": "#2ca02c",
+    "one value": "#7f7f7f",
+    "x * x": "#17becf",
+}
+
+
+def save(figure: plt.Figure, path: Path) -> None:
+    figure.tight_layout()
+    figure.savefig(path.with_name(path.name + ".svg"), metadata={"Date": None})
+    figure.savefig(path.with_name(path.name + ".png"), dpi=110, metadata={"Software": None})
+    plt.close(figure)
+
+
+def bandwidth(result: dict, path: Path) -> None:
+    """GB/s against bytes: wide and narrow elements, aligned and one element late."""
+    cases = result["bandwidth"]["cases"]
+    figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True, sharey=True)
+    for row, late in zip(axes, (0, 1), strict=True):
+        for ax, dtype in zip(row, ("float32", "uint8"), strict=True):
+            mine = [c for c in cases if c["dtype"] == dtype and c["late"] == late]
+            for name in dict.fromkeys(name for case in mine for name in case["us"]):
+                points = []
+                for case in mine:
+                    low, middle, high = (
+                        (case["bytes_in"] + case["bytes_out"]) / us / 1e3
+                        for us in quartiles(case["us"][name])
+                    )
+                    points.append((case["bytes_in"], middle, middle - high, low - middle))
+                x, y, below, above = zip(*points, strict=True)
+                style = {"color": COLORS.get(name), "lw": 2 if name == "05" else 1}
+                ax.errorbar(x, y, yerr=(below, above), label=name, ls="-" if name in COLORS else ":", **style)
+            ax.set_xscale("log", base=2)
+            ax.set_title(f"{dtype}, {'x[1:]' if late else 'aligned'}")
+            ax.legend(fontsize=7)
+    for ax in axes[1]:
+        ax.set_xlabel("bytes of input")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("GB/s, read plus written")
+    figure.suptitle(f"{result['machine']['gpu']}: each layer costs nothing once n is large")
+    save(figure, path)
+
+
+# The way down, from the kernel's launch to the call with a gradient; each contains the one before.
+WAY = ("01: bare launch", "02: C", "04: operator", "05: square(x)", "05: with gradient")
+SIDE = ("02: ctypes", "03: pybind11", "04: square(x)", "x * x", "torch.square", "torch.square with gradient")
+
+
+def call(result: dict, path: Path) -> None:
+    """The call stack as stacked bars: what each layer adds."""
+    devices = [device for device in ("cuda", "cpu") if device in result["call"]]
+    figure, axes = plt.subplots(1, len(devices), figsize=(5.5 * len(devices), 4.2), squeeze=False)
+    for ax, device in zip(axes[0], devices, strict=True):
+        data = result["call"][device]
+        ns = {name: quartiles(samples)[1] for name, samples in data["ns"].items()}
+        way = [name for name in WAY if name in ns]
+        for k, name in enumerate(way):
+            bottom = 0.0
+            for layer, part in enumerate(way[: k + 1]):
+                width = max(ns[part] - bottom, 0.0)
+                ax.barh(name, width, left=bottom, color=plt.cm.YlOrRd(0.25 + 0.15 * layer))
+                bottom = max(bottom, ns[part])
+        for name in SIDE:
+            if name in ns:
+                ax.barh(name, ns[name], color="#9ecae1" if name[0].isdigit() else "#3182bd")
+        for bar, name in enumerate([*way, *(name for name in SIDE if name in ns)]):
+            ax.text(ns[name], bar, f" {ns[name]:.0f}", va="center", fontsize=8)
+        ax.invert_yaxis()
+        ax.margins(x=0.15)
+        ax.set_xlabel("ns of one call")
+        ax.set_title(f"{'GPU: to queue the work' if device == 'cuda' else 'CPU'}, n = {data['n']}")
+    save(figure, path)
+
+
+def cpu(result: dict, path: Path) -> None:
+    """Time over torch.square's, for each dtype and size."""
+    cases = result["cpu"]["cases"]
+    threads = sorted({case["threads"] for case in cases})
+    figure, axes = plt.subplots(
+        1, len(threads), figsize=(5.5 * len(threads), 4.5), sharey=True, squeeze=False
+    )
+    dtypes = list(dict.fromkeys(case["dtype"] for case in cases))
+    sizes = sorted({case["n"] for case in cases})
+    for ax, count in zip(axes[0], threads, strict=True):
+        for n in sizes:
+            us = {c["dtype"]: c["us"] for c in cases if c["n"] == n and c["threads"] == count}
+            y = [quartiles(us[d]["05"])[1] / quartiles(us[d]["torch.square"])[1] for d in dtypes]
+            shade = plt.cm.viridis(sizes.index(n) / max(len(sizes) - 1, 1))
+            ax.plot(y, dtypes, "o", color=shade, label=f"2^{n.bit_length() - 1}")
+        ax.axvline(1, color="black", lw=1)
+        ax.set_xscale("log")
+        ax.set_xlabel("time of torch_square.square / torch.square")
+        ax.set_title(f"{count} thread{'s' * (count > 1)}")
+        ax.legend(fontsize=7, title="elements")
+    axes[0][0].invert_yaxis()
+    save(figure, path)
+
+
+def build(result: dict, path: Path) -> None:
+    """Seconds from nothing, and once more."""
+    seconds = result["build"]["seconds"]
+    figure, ax = plt.subplots(figsize=(8, 3))
+    for k, times in enumerate(seconds.values()):
+        cold, warm = quartiles(times["cold"])[1], quartiles(times["warm"])[1]
+        ax.barh(k - 0.2, cold, height=0.4, color="#d62728", label="from nothing" if k == 0 else None)
+        ax.barh(k + 0.2, warm, height=0.4, color="#9ecae1", label="again" if k == 0 else None)
+        ax.text(cold, k - 0.2, f" {cold:.1f}", va="center", fontsize=8)
+    ax.set_yticks(range(len(seconds)), list(seconds))
+    ax.invert_yaxis()
+    ax.set_xlabel("seconds to an answer, starting Python included")
+    ax.legend()
+    save(figure, path)
+
+
+def draw(result: dict, path: Path) -> None:
+    """Write a picture, PATH-KIND.png and .svg, for each section that the result has."""
+    for kind, function in {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}.items():
+        if kind in result and "skipped" not in result[kind]:
+            function(result, path.with_name(f"{path.name}-{kind}"))

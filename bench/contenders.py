@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""What is compared: the five stages, PyTorch's own, and what a user would write instead."""
+
+import ctypes
+import functools
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = {
+    "02": "02_c_launcher",
+    "03": "03_load_inline",
+    "04": "04_separate_files",
+    "05": "05_setup_py",
+}
+Square = Callable[[torch.Tensor], torch.Tensor]
+
+
+def load(path: Path, name: str) -> ModuleType:
+    """Load a Python file by its path, with its folder on sys.path."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+toolchain = load(ROOT / "03_load_inline/toolchain.py", "toolchain")
+
+
+@functools.cache
+def stages() -> dict[str, ModuleType]:
+    """Return the square.py of stages 02 to 05."""
+    return {name: load(ROOT / folder / "square.py", f"stage_{name}") for name, folder in FOLDERS.items()}
+
+
+def build(source: str) -> ctypes.CDLL:
+    """Compile a file of this folder and load it; it lives in a temporary folder."""
+    folder = Path(tempfile.mkdtemp(prefix="square-bench-"))
+    library, includes = folder / "library.so", [f"-I{ROOT / '02_c_launcher'}"]
+    if source.endswith(".cu"):
+        nvcc = [str(toolchain.cuda_home() / "bin/nvcc"), "-O3", *toolchain.nvcc_archs().split()]
+        command = [*nvcc, "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared", *toolchain.ldflags(folder)]
+    else:
+        command = [os.environ.get("CC", "gcc"), "-std=c17", "-O2", "-shared", "-fPIC"]
+    subprocess.run([*command, *includes, str(ROOT / "bench" / source), "-o", str(library)], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def one_value(codes: dict[torch.dtype, int]) -> Square:
+    """Return a square() that launches the kernel with one value a thread."""
+    library = build("kernels.cu")
+    pointer = ctypes.c_void_p
+    library.one_value.argtypes = [pointer, pointer, ctypes.c_int64, ctypes.c_int, pointer]
+
+    def square(x: torch.Tensor) -> torch.Tensor:
+        y = torch.empty_like(x, dtype=torch.int64 if x.dtype is torch.bool else x.dtype)
+        stream = torch.cuda.current_stream().cuda_stream
+        error = library.one_value(x.data_ptr(), y.data_ptr(), x.numel(), codes[x.dtype], stream)
+        if error != 0:
+            raise RuntimeError(f"one_value: error {error}")
+        return y
+
+    return square
+
+
+NVRTC = """
+extern "C" __global__ void square(const float *x, float *y, long long n) {
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * x[i];
+}
+"""
+
+
+def nvrtc() -> Square:
+    """Return a square() for float32 that PyTorch compiles from a string with NVRTC."""
+    kernel = torch.cuda._compile_kernel(NVRTC, "square")
+
+    def square(x: torch.Tensor) -> torch.Tensor:
+        y = torch.empty_like(x)
+        kernel(((x.numel() + 127) // 128, 1, 1), (128, 1, 1), (x, y, x.numel()))
+        return y
+
+    return square
+
+
+def cupy_kernel() -> Square:
+    """Return a square() of CuPy's, over the same memory."""
+    import cupy
+
+    return lambda x: torch.from_dlpack(cupy.square(cupy.from_dlpack(x)))
+
+
+def compiled() -> Square:
+    """Return torch.compile's square()."""
+    return torch.compile(lambda x: x * x, dynamic=False)
+
+
+def triton_kernel() -> Square:
+    """Return a square() for float32 written in Triton."""
+    return load(ROOT / "bench/triton_square.py", "triton_square").square
+
+
+@functools.cache
+def others(on_gpu: bool) -> tuple[dict[str, Square], dict[str, str]]:
+    """Return what else is installed here and squares float32 right, and what is not, with its reason."""
+    makers = {"torch.compile": compiled}
+    if on_gpu:
+        makers |= {"Triton": triton_kernel, "CuPy": cupy_kernel, "NVRTC": nvrtc}
+    found, missing = {}, {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+            check(name, found[name], torch.float32, "cuda" if on_gpu else "cpu")
+        except Exception as error:
+            found.pop(name, None)
+            missing[name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    return found, missing
+
+
+def numbers(n: int, dtype: torch.dtype, device: str) -> torch.Tensor:
+    """Return n numbers of any dtype that PyTorch has arithmetic for."""
+    x = torch.randint(0, 100, (n,), device=device, dtype=torch.uint8)
+    return x.to(torch.complex64).mul_(1 + 1j).to(dtype) if dtype.is_complex else x.to(dtype)
+
+
+def check(name: str, square: Square, dtype: torch.dtype, device: str) -> None:
+    """Raise RuntimeError if a contender is wrong, for a length with a tail, aligned and not."""
+    for x in (numbers(100_003, dtype, device), numbers(100_004, dtype, device)[1:]):
+        if not torch.equal(square(x), torch.square(x)):
+            raise RuntimeError(f"{name} is wrong for {dtype} on {device}")

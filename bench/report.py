@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""`make bench-report`: charts, and the README's tables, from bench/results/*.json alone.
+
+report.py [--readme FILE] [--results FOLDER]
+
+The newest result with a GPU is drawn, or the newest one if none has a GPU.
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+import goals
+from measure import quartiles
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def to_json(result: dict) -> str:
+    """Return the result as JSON with a list of figures on one line."""
+    text = json.dumps(result, indent=1)
+    return re.sub(r"\[\s+([-\d.e,\s]+?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text) + "\n"
+
+
+def newest(folder: Path) -> tuple[str, dict]:
+    """Return the name and the content of the result to draw. Raises SystemExit if there is none."""
+    results = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    if not results:
+        raise SystemExit(f"report.py: no *.json in {folder}; make bench writes one")
+    return max(
+        results.items(), key=lambda item: (bool(item[1]["machine"]["gpu"]), item[1]["machine"]["date"])
+    )
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def gbps(case: dict, name: str) -> str:
+    if name not in case["us"]:
+        return ""
+    moved = 2 * case["bytes_in"] if name == "copy" else case["bytes_in"] + case["bytes_out"]
+    low, middle, high = (moved / us / 1e3 for us in quartiles(case["us"][name]))
+    return f"{middle:.0f} ± {abs(low - high) / 2:.0f}"
+
+
+def bandwidth_table(result: dict) -> str:
+    cases = result["bandwidth"]["cases"]
+    size = min(1 << 28, max(case["bytes_in"] for case in cases))
+    names = ["torch.square", "copy", "one value", "05"]
+    rows = []
+    for dtype in dict.fromkeys(case["dtype"] for case in cases):
+        two = [case for case in cases if case["dtype"] == dtype and case["bytes_in"] == size]
+        rows.append(
+            [dtype, *(gbps(two[0], name) for name in names), gbps(two[1], names[0]), gbps(two[1], "05")]
+        )
+    head = ["dtype", "torch.square", "copy", "one value a thread", "**packs (05)**", "x[1:]: torch.square"]
+    text = (
+        f"GB/s read plus written, {size >> 20} MiB of input, median ± half the distance of the quartiles:\n\n"
+    )
+    return text + table([*head, "**x[1:]: packs (05)**"], rows)
+
+
+def call_table(result: dict) -> str:
+    parts = []
+    for device, where in (("cuda", "on the GPU, n = {n}, time to queue"), ("cpu", "on the CPU, n = {n}")):
+        if device not in result["call"]:
+            continue
+        data = result["call"][device]
+        rows = []
+        for name, samples in sorted(data["ns"].items(), key=lambda item: quartiles(item[1])[1]):
+            low, middle, high = quartiles(samples)
+            rows.append([name, f"{middle:.0f}", f"{low:.0f} to {high:.0f}"])
+        head = [f"one call {where.format(n=data['n'])}", "ns", "quartiles"]
+        parts.append(table(head, rows))
+    return "\n\n".join(parts)
+
+
+def cpu_table(result: dict) -> str:
+    cases, rows = result["cpu"]["cases"], []
+    powers = sorted({case["n"] for case in cases} & {1 << 10, 1 << 16, 1 << 20, 1 << 24})
+    threads = sorted({case["threads"] for case in cases})
+    for dtype in dict.fromkeys(case["dtype"] for case in cases):
+        row = [dtype]
+        for count in threads:
+            for n in powers:
+                key = (dtype, n, count)
+                us = next(c["us"] for c in cases if (c["dtype"], c["n"], c["threads"]) == key)
+                row.append(f"{quartiles(us['05'])[1] / quartiles(us['torch.square'])[1]:.2f}")
+        rows.append(row)
+    head = [f"2^{n.bit_length() - 1}, {count} thread{'s' * (count > 1)}" for count in threads for n in powers]
+    return "CPU time of `torch_square.square` over that of `torch.square`:\n\n" + table(
+        ["dtype", *head], rows
+    )
+
+
+def build_table(result: dict) -> str:
+    rows = []
+    for name, seconds in result["build"]["seconds"].items():
+        cold, warm = (quartiles(seconds[kind])[1] for kind in ("cold", "warm"))
+        rows.append([name, f"{cold:.1f}", f"{warm:.1f}"])
+    note = f"Starting Python with torch, a part of 03 and 04, takes {result['build']['import_torch']} s."
+    return table(["seconds to an answer", "from nothing", "again"], rows) + "\n\n" + note
+
+
+def lines_table(result: dict) -> str:
+    rows = []
+    for stage, files in result["lines"].items():
+        rows.append([stage, str(sum(files.values())), ", ".join(f"{name} {n}" for name, n in files.items())])
+    return table(["stage", "lines of code", "its own files"], rows)
+
+
+def machine_line(machine: dict) -> str:
+    parts = [
+        machine["gpu"],
+        machine["processor"],
+        f"{machine['threads']} threads",
+        f"torch {machine['torch']}",
+    ]
+    parts += [f"nvcc {machine['nvcc']}" if machine["nvcc"] else None, f"Python {machine['python']}"]
+    parts += [machine["compiler"], f"driver {machine['driver']}" if machine.get("driver") else None]
+    return ", ".join(part for part in parts if part) + f"; {machine['date']}."
+
+
+def chart(name: str, kind: str, alt: str) -> str:
+    return f"![{alt}](bench/results/{name}-{kind}.png)"
+
+
+def sections(name: str, result: dict) -> dict[str, str]:
+    """Return the text of each marker for which the result has figures."""
+    texts = {"goals": f"Measured on: {machine_line(result['machine'])}\n\n{goals.table(result)}"}
+    if "cases" in result.get("bandwidth", {}):
+        alt = "Bandwidth against size, for each contender"
+        texts["bandwidth"] = chart(name, "bandwidth", alt) + "\n\n" + bandwidth_table(result)
+    if "call" in result:
+        texts["call"] = chart(name, "call", "Cost of a call through each layer") + "\n\n" + call_table(result)
+    if "cpu" in result:
+        alt = "CPU time over that of torch.square, for each dtype"
+        texts["cpu"] = chart(name, "cpu", alt) + "\n\n" + cpu_table(result)
+    if "build" in result:
+        texts["build"] = chart(name, "build", "Build times of the five stages") + "\n\n" + build_table(result)
+    if "lines" in result:
+        texts["lines"] = lines_table(result)
+    return texts
+
+
+def fill(text: str, texts: dict[str, str]) -> str:
+    """Return text with what is between each pair of markers replaced. Raises ValueError without a pair."""
+    for marker, content in texts.items():
+        begin, end = f"<!-- bench:{marker} -->", f"<!-- /bench:{marker} -->"
+        if text.count(begin) != 1 or text.count(end) != 1:
+            raise ValueError(f"the markers {begin} and {end} must each be there once")
+        head, _, rest = text.partition(begin)
+        text = f"{head}{begin}\n{content}\n{end}{rest.partition(end)[2]}"
+    return text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Draws charts and tables from the measured figures.")
+    parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results")
+    options = parser.parse_args(arguments)
+    name, result = newest(options.results)
+    import charts  # matplotlib is not needed to measure
+
+    charts.draw(result, options.results / name)
+    options.readme.write_text(fill(options.readme.read_text(), sections(name, result)))
+    print(f"drawn from {options.results / name}.json: {name}-*.png, *.svg, and {options.readme}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
