@@ -81,6 +81,7 @@ def bandwidth(quick: bool) -> dict:
     stages, device = contenders.stages(), measure.Device()
     one_value = contenders.one_value(stages["02"].CODES)
     others, missing = contenders.others(on_gpu=True)
+    missing = dict(missing)
     sizes = [1 << p for p in ((16, 20, 28) if quick else (10, 13, 16, 18, 20, 22, 24, 26, 28, 30))]
     progress = measure.Progress("bandwidth", 2 * len(sizes) * len(DTYPES))
     cases = []
@@ -91,8 +92,12 @@ def bandwidth(quick: bool) -> dict:
         for stage, module in stages.items():
             if stage != "03" or (dtype.is_floating_point or dtype in (torch.complex64, torch.complex128)):
                 squares[stage] = module.square
-        for name, square in squares.items():
-            contenders.check(name, square, dtype, "cuda")
+        for name, square in list(squares.items()):
+            try:
+                contenders.check(name, square, dtype, "cuda")
+            except RuntimeError as error:
+                missing[f"{name}, {name_of(dtype)}"] = str(error)
+                del squares[name]
         if dtype is torch.float32:
             squares |= others
         for size in sizes:
@@ -167,7 +172,9 @@ def call(quick: bool) -> dict:
             "torch.square with gradient": lambda x=wants: torch.square(x),
             "x * x": lambda x=x: x * x,
         }
-        functions |= {name: lambda s=square, x=x: s(x) for name, square in others.items()}
+        for name, square in others.items():
+            if device == "cuda" or name == "torch.compile":
+                functions[name] = lambda s=square, x=x: s(x)
         ones = torch.ones_like(wants)
         for name, square in (("05", stages["05"].square), ("torch.square", torch.square)):
             functions[f"{name} forward and backward"] = lambda s=square, x=wants, g=ones: torch.autograd.grad(

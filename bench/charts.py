@@ -129,8 +129,8 @@ def build(result: dict, path: Path) -> None:
     save(figure, path)
 
 
-def draw(result: dict, path: Path) -> None:
-    """Write a picture, PATH-KIND.png and .svg, for each section that the result has."""
-    for kind, function in {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}.items():
-        if kind in result and "skipped" not in result[kind]:
-            function(result, path.with_name(f"{path.name}-{kind}"))
+def draw(section: str, result: dict, path: Path) -> None:
+    """Write the section's picture to PATH.png and PATH.svg, if it has one."""
+    functions = {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}
+    if section in functions:
+        functions[section](result, path)

@@ -39,10 +39,9 @@ extern "C" int one_value(const void *x, void *y, int64_t n, int dtype, void *str
 
 // A launch and nothing else: the kernel of 01 for float, arguments as they are.
 extern "C" int bare_launch(const void *x, void *y, int64_t n, int dtype, void *stream) {
+    if (dtype != SQUARE_FLOAT32) return SQUARE_ERROR_DTYPE;
+    const int64_t grid = (n + 4 * BLOCK - 1) / (4 * BLOCK);
     void *arguments[] = {&x, &y, &n};
-    return dtype == SQUARE_FLOAT32
-               ? cudaLaunchKernel(square_kernel<float, 4>,
-                                  dim3(static_cast<unsigned>((n + 4 * BLOCK - 1) / (4 * BLOCK))),
-                                  dim3(BLOCK), arguments, 0, static_cast<cudaStream_t>(stream))
-               : SQUARE_ERROR_DTYPE;
+    return cudaLaunchKernel(square_kernel<float, 4>, dim3(static_cast<unsigned>(grid)), dim3(BLOCK),
+                            arguments, 0, static_cast<cudaStream_t>(stream));
 }

@@ -3,7 +3,7 @@
 
 report.py [--readme FILE] [--results FOLDER]
 
-The newest result with a GPU is drawn, or the newest one if none has a GPU.
+Each section is drawn from the newest result with a GPU that has it, or from the newest without.
 """
 
 import argparse
@@ -23,14 +23,25 @@ def to_json(result: dict) -> str:
     return re.sub(r"\[\s+([-\d.e,\s]+?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text) + "\n"
 
 
-def newest(folder: Path) -> tuple[str, dict]:
-    """Return the name and the content of the result to draw. Raises SystemExit if there is none."""
+def newest(folder: Path) -> dict[str, tuple[str, dict]]:
+    """Return, for each section, the name and the content of the result to draw it from.
+
+    That is the newest one with a GPU that has the section; if none has, the newest without.
+    Raises SystemExit if there is no result.
+    """
     results = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     if not results:
         raise SystemExit(f"report.py: no *.json in {folder}; make bench writes one")
-    return max(
-        results.items(), key=lambda item: (bool(item[1]["machine"]["gpu"]), item[1]["machine"]["date"])
-    )
+    found = {}
+    for name, result in sorted(results.items(), key=lambda item: rank(item[1]["machine"])):
+        for section in TABLES:
+            if section in result and "skipped" not in result[section]:
+                found[section] = name, result
+    return found
+
+
+def rank(machine: dict) -> tuple[bool, str]:
+    return bool(machine["gpu"]), machine["date"]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -128,21 +139,22 @@ def chart(name: str, kind: str, alt: str) -> str:
     return f"![{alt}](bench/results/{name}-{kind}.png)"
 
 
-def sections(name: str, result: dict) -> dict[str, str]:
-    """Return the text of each marker for which the result has figures."""
-    texts = {"goals": f"Measured on: {machine_line(result['machine'])}\n\n{goals.table(result)}"}
-    if "cases" in result.get("bandwidth", {}):
-        alt = "Bandwidth against size, for each contender"
-        texts["bandwidth"] = chart(name, "bandwidth", alt) + "\n\n" + bandwidth_table(result)
-    if "call" in result:
-        texts["call"] = chart(name, "call", "Cost of a call through each layer") + "\n\n" + call_table(result)
-    if "cpu" in result:
-        alt = "CPU time over that of torch.square, for each dtype"
-        texts["cpu"] = chart(name, "cpu", alt) + "\n\n" + cpu_table(result)
-    if "build" in result:
-        texts["build"] = chart(name, "build", "Build times of the five stages") + "\n\n" + build_table(result)
-    if "lines" in result:
-        texts["lines"] = lines_table(result)
+TABLES = {
+    "bandwidth": (bandwidth_table, "Bandwidth against size, for each contender"),
+    "call": (call_table, "Cost of a call through each layer"),
+    "cpu": (cpu_table, "CPU time over that of torch.square, for each dtype"),
+    "build": (build_table, "Build times of the five stages"),
+    "lines": (lines_table, None),
+}
+
+
+def sections(found: dict[str, tuple[str, dict]]) -> dict[str, str]:
+    """Return the text of each marker for which there are figures."""
+    texts = {"goals": goals.table({s: result[s] for s, (_, result) in found.items()})}
+    for section, (name, result) in found.items():
+        make, alt = TABLES[section]
+        parts = [] if alt is None else [chart(name, section, alt), machine_line(result["machine"])]
+        texts[section] = "\n\n".join([*parts, make(result)])
     return texts
 
 
@@ -162,12 +174,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--readme", type=Path, default=ROOT / "README.md")
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results")
     options = parser.parse_args(arguments)
-    name, result = newest(options.results)
+    found = newest(options.results)
     import charts  # matplotlib is not needed to measure
 
-    charts.draw(result, options.results / name)
-    options.readme.write_text(fill(options.readme.read_text(), sections(name, result)))
-    print(f"drawn from {options.results / name}.json: {name}-*.png, *.svg, and {options.readme}")
+    for section, (name, result) in found.items():
+        charts.draw(section, result, options.results / f"{name}-{section}")
+    options.readme.write_text(fill(options.readme.read_text(), sections(found)))
+    names = sorted({name for name, _ in found.values()})
+    print(f"drawn from {', '.join(names)}: {options.readme} and the charts beside the figures")
     return 0
 
 

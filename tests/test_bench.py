@@ -131,9 +131,9 @@ def test_report(tmp_path):
 @pytest.mark.skipif(not RESULTS, reason="no result is committed")
 def test_readme_has_the_tables():
     """The README's tables are those that the committed figures give."""
-    name, newest = report.newest(BENCH / "results")
+    found = report.newest(BENCH / "results")
     text = (ROOT / "README.md").read_text()
-    assert report.fill(text, report.sections(name, newest)) == text
+    assert report.fill(text, report.sections(found)) == text
 
 
 def test_refusals(tmp_path):
