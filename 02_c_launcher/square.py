@@ -45,7 +45,8 @@ def _check(name: str, x: torch.Tensor) -> None:
 
 
 def _call(name: str, x: torch.Tensor, y: torch.Tensor) -> None:
-    arguments = x.data_ptr(), y.data_ptr(), x.numel(), CODES[x.dtype]
+    # y's numel: nobody else has y, while another thread may give x another shape.
+    arguments = x.data_ptr(), y.data_ptr(), y.numel(), CODES[x.dtype]
     if x.is_cuda:
         with torch.cuda.device(x.device):
             error = _library.square_launch(*arguments, torch.cuda.current_stream().cuda_stream)
@@ -64,7 +65,7 @@ def square(x: torch.Tensor) -> torch.Tensor:
     nothing is launched then. On a GPU the work is queued on the current stream.
     """
     _check("square", x)
-    y = torch.empty_like(x, dtype=torch.int64 if x.dtype is torch.bool else x.dtype)
+    y = torch.empty(x.shape, dtype=torch.int64 if x.dtype is torch.bool else x.dtype, device=x.device)
     _call("square", x, y)
     return y
 

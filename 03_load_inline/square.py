@@ -137,9 +137,9 @@ void square_cuda(const at::Tensor &x, const at::Tensor &y) {
             const auto *in = x.const_data_ptr<scalar_t>();
             auto *out = y.mutable_data_ptr<scalar_t>();
             if (reinterpret_cast<uintptr_t>(out) % 16 == 0) {
-                launch<scalar_t, N>(in, out, x.numel());
+                launch<scalar_t, N>(in, out, y.numel());
             } else {
-                launch<scalar_t, 1>(in, out, x.numel());
+                launch<scalar_t, 1>(in, out, y.numel());
             }
         });
 }
@@ -186,7 +186,8 @@ static void square_cpu(const at::Tensor &x, const at::Tensor &y) {
         at::kHalf, at::kBFloat16, x.scalar_type(), "square", [&] {
             const auto *in = x.const_data_ptr<scalar_t>();
             auto *out = y.mutable_data_ptr<scalar_t>();
-            for (int64_t i = 0; i < x.numel(); ++i) out[i] = in[i] * in[i];
+            const int64_t n = y.numel();
+            for (int64_t i = 0; i < n; ++i) out[i] = in[i] * in[i];
         });
 }
 
@@ -200,13 +201,14 @@ static void check(const at::Tensor &x) {
 }
 
 static void square_into(const at::Tensor &x, const at::Tensor &y) {
-    if (x.numel() == 0) return; // a grid of no blocks is an error to CUDA
+    // y's numel, here and below: nobody else has y, while another thread may give x another shape.
+    if (y.numel() == 0) return; // a grid of no blocks is an error to CUDA
     x.is_cuda() ? square_cuda(x, y) : square_cpu(x, y);
 }
 
 at::Tensor square(const at::Tensor &x) {
     check(x);
-    at::Tensor y = at::empty_like(x);
+    at::Tensor y = at::empty(x.sizes().vec(), x.options());
     square_into(x, y);
     return y;
 }

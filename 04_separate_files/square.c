@@ -45,9 +45,10 @@ static struct {
 // clang-format on
 enum { DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
 
+/* A copy of what a tensor says of itself: another thread may resize it meanwhile. */
 struct tensor {
     void *data;
-    int64_t numel, ndim, *sizes, *strides;
+    int64_t numel, ndim, sizes[MAX_DIMS], strides[MAX_DIMS];
     int32_t torch_dtype, device_type, device;
     int dtype; /* enum square_dtype */
     bool on_cpu;
@@ -55,16 +56,21 @@ struct tensor {
 
 static const char *read_tensor(AtenTensorHandle handle, struct tensor *t) {
     static _Thread_local char refusal[200];
+    int64_t *sizes, *strides;
     TRY(aoti_torch_get_data_ptr(handle, &t->data));
-    TRY(aoti_torch_get_numel(handle, &t->numel));
     TRY(aoti_torch_get_dim(handle, &t->ndim));
-    TRY(aoti_torch_get_sizes(handle, &t->sizes));
-    TRY(aoti_torch_get_strides(handle, &t->strides));
+    TRY(aoti_torch_get_sizes(handle, &sizes));
+    TRY(aoti_torch_get_strides(handle, &strides));
     TRY(aoti_torch_get_dtype(handle, &t->torch_dtype));
     TRY(aoti_torch_get_device_type(handle, &t->device_type));
     TRY(aoti_torch_get_device_index(handle, &t->device));
     t->on_cpu = t->device_type == aoti_torch_device_type_cpu();
     if (t->ndim > MAX_DIMS) return "square: x has more than 64 dimensions";
+    t->numel = 1;
+    for (int64_t d = 0; d < t->ndim; ++d) {
+        t->numel *= t->sizes[d] = sizes[d];
+        t->strides[d] = strides[d];
+    }
 
     int i = 0;
     while (i < DTYPES && dtypes[i].number != t->torch_dtype) ++i;

@@ -23,7 +23,6 @@ int32_t aoti_torch_library_impl(TorchLibraryHandle self, const char *name,
 
 /* Reading a tensor; what the pointers point to belongs to the tensor */
 int32_t aoti_torch_get_data_ptr(AtenTensorHandle tensor, void **ret_data_ptr);
-int32_t aoti_torch_get_numel(AtenTensorHandle tensor, int64_t *ret_numel);
 int32_t aoti_torch_get_dim(AtenTensorHandle tensor, int64_t *ret_dim);
 int32_t aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t **ret_sizes);
 int32_t aoti_torch_get_strides(AtenTensorHandle tensor, int64_t **ret_strides);

@@ -109,7 +109,7 @@ FAULTS = {
         "rest of a word unread": (" || *end != '\\0'", ""),
     },
     (INLINE, STRING_03, 0): {"a letter more": ("// One thread is here", "// One thread is  here")},
-    (INLINE, EMPTY_03, 1): {"grid of no blocks": ("if (x.numel() == 0) return;", "")},
+    (INLINE, EMPTY_03, 1): {"grid of no blocks": ("if (y.numel() == 0) return;", "")},
     (INLINE, GPU_03, 1): {
         "stream 0": ("c10::cuda::getCurrentCUDAStream()", "cudaStream_t(0)"),
         "launch's error unseen": ("C10_CUDA_CHECK(cudaLaunchKernel", "(void)(cudaLaunchKernel"),
@@ -130,7 +130,7 @@ FAULTS = {
     },
     (LOAD, BUILD_04, 0): {"built as C++": ('"-x", "c", "-std=c17"', '"-fpermissive"')},
     (ABI, ABI_04, 0): {
-        "an int for an int64_t": ("int64_t *ret_numel", "int32_t *ret_numel"),
+        "an int for an int64_t": ("int64_t *ret_dim", "int32_t *ret_dim"),
         "an argument less": ("(bool cond, const char *func, ", "(bool cond, "),
     },
 }
