@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help run test 01 02 03 04 05 stages doctor lint bench bench-report \
-	profile sanitize mutants clean FORCE
+	profile sanitize fuzz mutants clean FORCE
 
 help: ## show these lines
 	@sed -n 's/^\([-a-z0-9 ]*\):.*## /make \1\t/p' Makefile | expand -t 24
@@ -133,6 +133,10 @@ profile: stages ## what the GPU's memory does, counted by ncu
 
 sanitize: stages ## the GPU tests under compute-sanitizer
 	$(PY) tools/sanitize.py
+
+fuzz: stages ## 20000 drawn inputs a stage, a minute of threads, a minute of random C calls
+	SQUARE_EXAMPLES=$(or $(EXAMPLES),20000) SQUARE_SECONDS=60 $(PY) -m pytest -s -v \
+		tests/test_properties.py tests/test_threads_and_processes.py tests/test_operator_sanitized.py $(ARGS)
 
 mutants: stages ## faults put into copies: the suite has to turn red for each
 	$(PY) tests/mutants.py

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A PyTorch operator in C: tensors in and out by way of libtorch's C ABI. By hand, then import it:
  *   gcc -std=c17 -O3 -fPIC -fexceptions -DTORCH_EXTENSION_NAME=square_c -I"$PYTHON_INCLUDE" -shared \
- *       square.c square_cpu.c -o square_c.so          (torch is loaded first, and has the rest)
+ *       square.c square_cpu.c -L"$TORCH"/lib -ltorch_cpu -o square_c.so
  * A function here returns null, or what went wrong in words; only the operators raise it. */
 #define Py_LIMITED_API 0x030A0000 /* one binary for Python 3.10 and newer */
 #include <Python.h>

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Drawn shapes, strides, offsets and dtypes, held against torch.square.
 
-SQUARE_EXAMPLES in the environment says how many a stage gets; 300 without it.
+SQUARE_EXAMPLES in the environment says how many a stage gets; 300 without it. `make fuzz` sets it,
+and then a line says now and then how many were tried.
 """
 
 import os
+import sys
+import time
 
 import torch
 from compare import assert_equal, assert_square
@@ -14,12 +17,28 @@ from inputs import values
 from refusing import REFUSALS, assert_good_call
 from stages import EVERY, REFUSED, RIGHT, each_device, each_stage
 
+EXAMPLES = int(os.environ.get("SQUARE_EXAMPLES", 300))
 drawn = settings(
-    max_examples=int(os.environ.get("SQUARE_EXAMPLES", 300)),
+    max_examples=EXAMPLES,
     database=None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+
+
+class Counter:
+    """Counts what was tried, and says so every ten seconds and at the end of a long run."""
+
+    def __init__(self, what):
+        self.what, self.tried, self.start = what, 0, time.monotonic()
+        self.shown = self.start
+
+    def __call__(self, last=False):
+        self.tried += not last
+        now = time.monotonic()
+        if EXAMPLES > 1000 and (last or now - self.shown > 10):
+            self.shown = now
+            print(f"\n{self.what}: {self.tried} tried, {now - self.start:.0f} s", file=sys.stderr, flush=True)
 
 
 @st.composite
@@ -77,9 +96,12 @@ def outcome(stage, x):
 def test_square(stage, device):
     """Cases 9, 10, 24, 43, 45: right or refused as the table says, the memory as it was."""
 
+    count = Counter(f"square of {stage} on {device}")
+
     @drawn
     @given(views())
     def check(view):
+        count()
         memory, x = memory_and_view(*view, device)
         before = memory.clone()
         if outcome(stage, x) == REFUSED:
@@ -96,6 +118,7 @@ def test_square(stage, device):
         assert_equal(memory, before)
 
     check()
+    count(last=True)
 
 
 @each_device
@@ -103,9 +126,12 @@ def test_square(stage, device):
 def test_in_place(stage, device):
     """Cases 43 and 52: overlaps are refused; else the view is squared and the gaps stay."""
 
+    count = Counter(f"square_ of {stage} on {device}")
+
     @drawn
     @given(views())
     def check(view):
+        count()
         dtype, shape, strides, offset = view
         memory, x = memory_and_view(*view, device)
         before = memory.clone()
@@ -124,3 +150,4 @@ def test_in_place(stage, device):
         assert_equal(memory, right, before)
 
     check()
+    count(last=True)

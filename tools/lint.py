@@ -46,6 +46,9 @@ def steps():
         for file in C_FILES:
             flags = ["-fexceptions", "-DTORCH_EXTENSION_NAME=square_c", *PYTHON_INCLUDE, *cuda]
             yield f"{compiler} {file}", [compiler, *C_STRICT, *flags, file]
+            if compiler == "gcc":
+                analyzer = ["gcc", "-std=c17", "-O2", "-fanalyzer", "-Werror", *flags]
+                yield f"gcc -fanalyzer {file}", [*analyzer, "-c", file, "-o", "/dev/null"]
         for file in HEADERS:
             yield f"{compiler} {file}", [compiler, *C_STRICT, "-include", file, "-xc", "/dev/null"]
     for file in HEADERS:
