@@ -11,8 +11,8 @@ static double nanoseconds(void) {
 }
 
 /* Nanoseconds of one call, the mean of `calls`; negative if a call returns an error. */
-double time_launch(int (*launch)(const void *, void *, int64_t, int, void *), const void *x, void *y,
-                   int64_t n, int dtype, void *stream, int calls) {
+double time_launch(int (*launch)(const void *, void *, int64_t, int, void *), const void *x,
+                   void *y, int64_t n, int dtype, void *stream, int calls) {
     const double start = nanoseconds();
     for (int i = 0; i < calls; ++i) {
         if (launch(x, y, n, dtype, stream) != 0) return -1;
@@ -20,8 +20,8 @@ double time_launch(int (*launch)(const void *, void *, int64_t, int, void *), co
     return (nanoseconds() - start) / calls;
 }
 
-double time_cpu(int (*square)(const void *, void *, int64_t, int), const void *x, void *y, int64_t n,
-                int dtype, int calls) {
+double time_cpu(int (*square)(const void *, void *, int64_t, int), const void *x, void *y,
+                int64_t n, int dtype, int calls) {
     const double start = nanoseconds();
     for (int i = 0; i < calls; ++i) {
         if (square(x, y, n, dtype) != 0) return -1;
