@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the package have in common: its functions, and inputs that have derivatives."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from stages import MARKS, STAGES
 
 torch_square = STAGES[-1].module.torch_square
+SITE = str(Path(torch_square.__file__).parent.parent)  # where it is installed
 square, square_ = torch_square.square, torch_square.square_
 OPERATOR = torch.ops.torch_square.square.default
 PLAIN = torch.ops.torch_square.square.plain

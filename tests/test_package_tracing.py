@@ -9,7 +9,18 @@ import pytest
 import torch
 from c_library import run
 from compare import assert_equal, assert_square
-from package import OPERATOR, PLAIN, VIEWS, each_dtype, each_view, on_each_device, smooth, square, square_
+from package import (
+    OPERATOR,
+    PLAIN,
+    SITE,
+    VIEWS,
+    each_dtype,
+    each_view,
+    on_each_device,
+    smooth,
+    square,
+    square_,
+)
 from stages import ROOT
 
 BOTH = pytest.mark.parametrize("operator", (OPERATOR, PLAIN), ids=("square", "plain"))
@@ -142,11 +153,10 @@ os._exit(0)  # gloo's threads may end a process that ends by itself while the ot
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch is built without distributed")
 def test_dtensor(tmp_path):
     """A replicated and a sharded tensor over two processes: squared where it lies, with gradients."""
-    sites = [path for path in sys.path if path.endswith("site")]
     command = [sys.executable, "-c", DTENSOR]
     both = [
         subprocess.Popen(
-            [*command, str(rank), str(tmp_path / "meeting"), *sites],
+            [*command, str(rank), str(tmp_path / "meeting"), SITE],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -161,8 +171,7 @@ def test_dtensor(tmp_path):
 
 def test_package_as_first_import(tmp_path):
     """Case 5: nothing is imported before it, and python -m torch_square checks itself."""
-    sites = [path for path in sys.path if path.endswith("site")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sites)}
+    environment = {**os.environ, "PYTHONPATH": SITE}
     result = run(sys.executable, "-m", "torch_square", cwd=tmp_path, env=environment)
     assert result.returncode == 0, result.stderr
     for word in ("built with", "runs with", f"torch {torch.__version__}", "cpu", "ok"):
