@@ -5,7 +5,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help run test 01 02 03 04 05 stages doctor lint bench bench-report \
+.PHONY: help run test 01 02 03 04 05 stages doctor lint notebooks notebooks-run bench bench-report \
 	profile sanitize fuzz mutants clean FORCE
 
 help: ## show these lines
@@ -121,6 +121,12 @@ doctor: ## what is here, what is missing, and what mends it
 
 lint: stages ## clang-format, ruff, and builds in which a warning is an error
 	$(PY) tools/lint.py
+
+notebooks: stages ## open the notebooks in Jupyter
+	PATH="$(abspath $(dir $(PY))):$$PATH" $(PY) -m jupyter lab notebooks/01_pure_cuda.ipynb
+
+notebooks-run: stages ## run the notebooks from top to bottom and keep what comes out
+	$(PY) tools/notebooks.py $(ARGS)
 
 bench: stages ## measure every stage here, draw the charts, fill the README's tables; ARGS go to it
 	$(PY) bench/bench.py $(ARGS)

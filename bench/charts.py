@@ -5,7 +5,6 @@ from pathlib import Path
 
 import matplotlib
 
-matplotlib.use("svg")  # no screen
 matplotlib.rcParams.update({"svg.hashsalt": "square", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
 import matplotlib.pyplot as plt
 from measure import quartiles
@@ -29,7 +28,7 @@ def save(figure: plt.Figure, path: Path) -> None:
     plt.close(figure)
 
 
-def bandwidth(result: dict, path: Path) -> None:
+def bandwidth(result: dict) -> plt.Figure:
     """GB/s against bytes: wide and narrow elements, aligned and one element late."""
     cases = result["bandwidth"]["cases"]
     figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True, sharey=True)
@@ -55,7 +54,7 @@ def bandwidth(result: dict, path: Path) -> None:
     for ax in axes[:, 0]:
         ax.set_ylabel("GB/s, read plus written")
     figure.suptitle(f"{result['machine']['gpu']}: each layer costs nothing once n is large")
-    save(figure, path)
+    return figure
 
 
 # The way down, from the kernel's launch to the call with a gradient; each contains the one before.
@@ -63,7 +62,7 @@ WAY = ("01: bare launch", "02: C", "04: operator", "05: square(x)", "05: with gr
 SIDE = ("02: ctypes", "03: pybind11", "04: square(x)", "x * x", "torch.square", "torch.square with gradient")
 
 
-def call(result: dict, path: Path) -> None:
+def call(result: dict) -> plt.Figure:
     """The call stack as stacked bars: what each layer adds."""
     devices = [device for device in ("cuda", "cpu") if device in result["call"]]
     figure, axes = plt.subplots(1, len(devices), figsize=(5.5 * len(devices), 4.2), squeeze=False)
@@ -86,10 +85,10 @@ def call(result: dict, path: Path) -> None:
         ax.margins(x=0.15)
         ax.set_xlabel("ns of one call")
         ax.set_title(f"{'GPU: to queue the work' if device == 'cuda' else 'CPU'}, n = {data['n']}")
-    save(figure, path)
+    return figure
 
 
-def cpu(result: dict, path: Path) -> None:
+def cpu(result: dict) -> plt.Figure:
     """Time over torch.square's, for each dtype and size."""
     cases = result["cpu"]["cases"]
     threads = sorted({case["threads"] for case in cases})
@@ -110,10 +109,10 @@ def cpu(result: dict, path: Path) -> None:
         ax.set_title(f"{count} thread{'s' * (count > 1)}")
         ax.legend(fontsize=7, title="elements")
     axes[0][0].invert_yaxis()
-    save(figure, path)
+    return figure
 
 
-def build(result: dict, path: Path) -> None:
+def build(result: dict) -> plt.Figure:
     """Seconds from nothing, and once more."""
     seconds = result["build"]["seconds"]
     figure, ax = plt.subplots(figsize=(8, 3))
@@ -126,11 +125,11 @@ def build(result: dict, path: Path) -> None:
     ax.invert_yaxis()
     ax.set_xlabel("seconds to an answer, starting Python included")
     ax.legend()
-    save(figure, path)
+    return figure
 
 
 def draw(section: str, result: dict, path: Path) -> None:
     """Write the section's picture to PATH.png and PATH.svg, if it has one."""
     functions = {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}
     if section in functions:
-        functions[section](result, path)
+        save(functions[section](result), path)

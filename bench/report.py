@@ -175,7 +175,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results")
     options = parser.parse_args(arguments)
     found = newest(options.results)
-    import charts  # matplotlib is not needed to measure
+    import matplotlib  # not needed to measure
+
+    matplotlib.use("svg")  # no screen
+    import charts
 
     for section, (name, result) in found.items():
         charts.draw(section, result, options.results / f"{name}-{section}")

@@ -270,3 +270,18 @@ def test_private_names():
     source = (ROOT / "05_setup_py/src/torch_square").glob("*.py")
     elsewhere = [path.name for path in source if path.name != "_private.py" and "._op" in path.read_text()]
     assert not [name for name in elsewhere if name not in ("__init__.py",)]
+
+
+@on_each_device
+def test_samples_of_torch(device):
+    """PyTorch's own samples for square, of every dtype: no difference in value, dtype or strides."""
+    database = pytest.importorskip("torch.testing._internal.common_methods_invocations").op_db
+    (info,) = (op for op in database if op.name == "square")
+    count = 0
+    for dtype in sorted(info.supported_dtypes(torch.device(device).type), key=str):
+        for sample in info.sample_inputs(device, dtype):
+            x = sample.input
+            assert_square(square(x), x)
+            assert square(x).stride() == torch.square(x).stride()
+            count += 1
+    assert count > 10

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Pictures for the notebooks, each drawn from numbers that are computed or measured here."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.patches import Rectangle
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "bench/results"
+RECORDED = HERE / "recorded_timeline.json"
+SECTOR = 32  # bytes that the memory delivers at least
+WARP = 32  # threads that run in step
+
+
+def thread_of(i: int, block: int, per_thread: int) -> tuple[int, int]:
+    """Return (block, thread) that squares element i: the inverse of the kernel's index."""
+    return i // per_thread // block, i // per_thread % block
+
+
+def threads(n: int, block: int, per_thread: int) -> None:
+    """Which thread of which block squares which element, and where the tail falls."""
+    per_row = block * per_thread
+    grid = -(-n // per_row)
+    figure, ax = plt.subplots(figsize=(max(8, 1 + 0.45 * per_row), 0.6 + 0.55 * grid))
+    for i in range(grid * per_row):
+        b, t = thread_of(i, block, per_thread)
+        whole = (i // per_thread + 1) * per_thread <= n
+        color = "#ffffff" if i >= n else plt.cm.tab10(t % 10) if whole else "#ffd27f"
+        ax.add_patch(Rectangle((i % per_row, -b), 1, 0.9, facecolor=color, edgecolor="black", alpha=0.75))
+        text = f"x[{i}]\nt{t}" if i < n else f"-\nt{t}"
+        ax.text(i % per_row + 0.5, -b + 0.45, text, ha="center", va="center", fontsize=7)
+    ax.set_xlim(-0.1, per_row + 0.1)
+    ax.set_ylim(-grid + 0.9, 1)
+    ax.set_yticks([0.45 - b for b in range(grid)], [f"block {b}" for b in range(grid)])
+    ax.set_xticks([])
+    ax.set_title(
+        f"n = {n}, {block} threads a block, {per_thread} a thread; orange: the tail, white: past the end"
+    )
+    figure.tight_layout()
+    plt.show()
+
+
+def sectors(itemsize: int, per_thread: int, late: int) -> list[int]:
+    """Return how many 32-byte sectors each load of a warp asks for, from the addresses of its threads.
+
+    late: bytes by which x begins after a multiple of 16. A pack that is late is loaded as load_pack
+    does it: small elements from the two aligned lines that it lies in, others one by one.
+    """
+    size = itemsize * per_thread
+    if late == 0 or per_thread == 1:
+        loads = [[(t * size + late, size) for t in range(WARP)]]
+    elif itemsize < 4:
+        loads = [[(t * size + line, size) for t in range(WARP)] for line in (0, size)]
+    else:
+        loads = [[(t * size + k * itemsize + late, itemsize) for t in range(WARP)] for k in range(per_thread)]
+    counts = []
+    for load in loads:
+        touched = {byte // SECTOR for first, length in load for byte in (first, first + length - 1)}
+        counts.append(len(touched))
+    return counts
+
+
+def transactions(itemsize: int = 4) -> None:
+    """Sectors and loads of one warp: one value a thread and one pack, aligned and one element late."""
+    figure, ax = plt.subplots(figsize=(9, 3))
+    rows = []
+    for per_thread in (1, 16 // itemsize):
+        for late in (0, itemsize):
+            counts = sectors(itemsize, per_thread, late)
+            values = WARP * per_thread
+            rows.append(f"{per_thread} a thread, {'one late' if late else 'aligned'}")
+            left = 0
+            for count in counts:
+                ax.barh(
+                    len(rows) - 1,
+                    count,
+                    left=left,
+                    edgecolor="white",
+                    color="#1f77b4" if count > 8 else "#9ecae1",
+                )
+                left += count
+            text = f" {len(counts)} load{'s' * (len(counts) > 1)}, {left} sectors, for {values} values"
+            ax.text(left, len(rows) - 1, text, va="center", fontsize=8)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.invert_yaxis()
+    ax.margins(x=0.5)
+    ax.set_xlabel(f"32-byte sectors that a warp asks for; elements of {itemsize} bytes; each box is one load")
+    figure.tight_layout()
+    plt.show()
+
+
+def measure_timeline() -> dict:
+    """Return, in ms, when three calls came back to the host, and when each was done on the GPU."""
+    x = torch.rand(1 << 28, device="cuda")
+    torch.square(x)
+    torch.cuda.synchronize()
+    begin = torch.cuda.Event(enable_timing=True)
+    ends = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+    begin.record()
+    begin.synchronize()
+    start, back = time.perf_counter(), []
+    for end in ends:
+        torch.square(x)
+        end.record()
+        back.append(1e3 * (time.perf_counter() - start))
+    torch.cuda.synchronize()
+    waited = 1e3 * (time.perf_counter() - start)
+    done = [begin.elapsed_time(end) for end in ends]
+    return {"gpu": torch.cuda.get_device_name(), "back": back, "done": done, "waited": waited}
+
+
+def timeline() -> None:
+    """Host and device on one line of time: launches come back long before the work is done."""
+    if torch.cuda.is_available():
+        data = measure_timeline()
+        RECORDED.write_text(json.dumps(data, indent=1) + "\n")
+    else:
+        data = json.loads(RECORDED.read_text())
+        print(f"No GPU here: this was recorded on {data['gpu']}.")
+    figure, ax = plt.subplots(figsize=(9, 2.4))
+    before = 0.0
+    for k, back in enumerate(data["back"]):
+        ax.barh("host", back - before, left=before, color=plt.cm.tab10(k), edgecolor="black")
+        before = back
+    ax.barh("host", data["waited"] - before, left=before, color="#eeeeee", edgecolor="black")
+    ax.text(before, 0, "   waits in synchronize()", va="center", fontsize=8)
+    before = 0.0
+    for k, done in enumerate(data["done"]):
+        ax.barh("device", done - before, left=before, color=plt.cm.tab10(k), edgecolor="black")
+        ax.text((before + done) / 2, 1, f"square {k + 1}", ha="center", va="center", fontsize=8)
+        before = done
+    ax.invert_yaxis()
+    ax.set_xlabel("ms")
+    figure.tight_layout()
+    plt.show()
+    calls = data["back"][-1]
+    print(f"three calls were back after {calls:.3f} ms; the last was done after {data['done'][-1]:.3f} ms")
+
+
+def owners(x: torch.Tensor) -> None:
+    """Who owns what along the call stack, with the numbers of this very tensor."""
+    boxes = (
+        ("PyObject", "Python", f"names that hold it: {sys.getrefcount(x) - 2}"),
+        ("at::Tensor", "C++ (03)", f"owners of the tensor: {x._use_count()}"),
+        ("AtenTensorHandle", "C (04)", "yours: delete it, once"),
+        ("void *", "C and CUDA (02, 01)", f"{x.numel() * x.element_size()} bytes at an address, no more"),
+    )
+    figure, ax = plt.subplots(figsize=(10, 2))
+    for k, (name, where, text) in enumerate(boxes):
+        ax.add_patch(
+            Rectangle((k * 2.6, 0), 2.2, 1, facecolor=plt.cm.Blues(0.15 + 0.15 * k), edgecolor="black")
+        )
+        ax.text(k * 2.6 + 1.1, 0.72, name, ha="center", weight="bold", fontsize=9)
+        ax.text(k * 2.6 + 1.1, 0.45, where, ha="center", fontsize=8)
+        ax.text(k * 2.6 + 1.1, 0.15, text, ha="center", fontsize=7)
+        if k:
+            ax.annotate("", (k * 2.6, 0.5), (k * 2.6 - 0.4, 0.5), arrowprops={"arrowstyle": "->"})
+    ax.set_xlim(-0.1, 10.2)
+    ax.set_ylim(-0.1, 1.1)
+    ax.axis("off")
+    figure.tight_layout()
+    plt.show()
+
+
+def result() -> dict:
+    """Return the sections of the benchmark's results, as its report picks them."""
+    sys.path.insert(0, str(HERE.parent / "bench"))
+    import report
+
+    return {section: found for section, (_, found) in report.newest(RESULTS).items()}
+
+
+def measured(section: str) -> None:
+    """Draw a chart of the benchmark: bandwidth, call, cpu or build."""
+    found = result()
+    import charts
+
+    if section not in found:
+        print(f"nothing measured yet: make bench writes the section {section!r}")
+        return
+    machine = found[section]["machine"]
+    print(
+        f"measured on {machine['gpu'] or machine['processor']}, torch {machine['torch']}, {machine['date']}"
+    )
+    getattr(charts, section)(found[section])
+    plt.show()
