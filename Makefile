@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help run test 01 02 03 04 05 stages doctor lint notebooks notebooks-run bench bench-report \
-	profile sanitize fuzz mutants clean FORCE
+	profile sanitize fuzz mutants mistakes mistake mend exercises hint restart clean FORCE
 
 help: ## show these lines
 	@sed -n 's/^\([-a-z0-9 ]*\):.*## /make \1\t/p' Makefile | expand -t 24
@@ -146,6 +146,24 @@ fuzz: stages ## 20000 drawn inputs a stage, a minute of threads, a minute of ran
 
 mutants: stages ## faults put into copies: the suite has to turn red for each
 	$(PY) tests/mutants.py
+
+mistakes: $(PY) ## mistakes to make on purpose
+	@$(PY) tools/mistakes.py
+
+mistake: $(PY) ## make one, NAME=..., and run what shows it
+	@$(PY) tools/mistakes.py $(NAME)
+
+mend: $(PY) ## undo it
+	@$(PY) tools/mistakes.py --mend
+
+exercises: $(PY) ## how far you are, the next exercise, and what is still wrong with it
+	@$(PY) tools/exercises.py
+
+hint: $(PY) ## a hint for it, or for NAME=...
+	@$(PY) tools/exercises.py --hint $(NAME)
+
+restart: $(PY) ## hand it out anew, or NAME=..., or NAME=all
+	@$(PY) tools/exercises.py --restart $(NAME)
 
 clean: ## delete what was built, but not .venv
 	rm -rf build */build 05_setup_py/src/*.egg-info

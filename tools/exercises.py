@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The exercises: how far you are, the next one, and what is still wrong with it.
+
+exercises.py                    checks them in order, up to the first that fails
+exercises.py --hint [NAME]      the hint for the next one, or for NAME
+exercises.py --restart [NAME]   hands the next one, or NAME, or `all` of them, out anew
+exercises.py --list             the list that exercises/README.md has
+
+You edit the files in exercises/work/, which git does not see; those beside it stay as they are. What
+passed is not run again until its file, or its check, has changed.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from by_hand import ROOT, environment
+
+FOLDER = ROOT / "exercises"
+WORK = FOLDER / "work"
+PASSED = WORK / ".passed.json"
+sys.path.insert(0, str(FOLDER / "checks"))
+from showing import Wrong
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A file with a gap, exercises/NAME, and its check, exercises/checks/NAME.py."""
+
+    file: str
+
+    @property
+    def name(self) -> str:
+        return Path(self.file).stem
+
+    @property
+    def work(self) -> Path:
+        return WORK / self.file
+
+    @property
+    def solution(self) -> Path:
+        return FOLDER / "solutions" / self.file
+
+    @property
+    def title(self) -> str:
+        """The second line of the file: what it is about."""
+        return (FOLDER / self.file).read_text().splitlines()[1].strip(' /*"').rstrip(".")
+
+    def module(self):
+        path = FOLDER / "checks" / f"{self.name}.py"
+        spec = importlib.util.spec_from_file_location(f"check_{self.name}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def check(self, file: Path) -> str:
+        """Return what is wrong with `file` as the answer to this exercise, or nothing."""
+        try:
+            self.module().check(file)
+        except Wrong as wrong:
+            return str(wrong)
+        return ""
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that decides whether the exercise passes."""
+        files = [
+            self.work,
+            *sorted((FOLDER / "checks").glob("[a-z]*")),
+            FOLDER / "checks" / f"{self.name}.py",
+        ]
+        return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
+
+    def hand_out(self) -> None:
+        WORK.mkdir(exist_ok=True)
+        shutil.copyfile(FOLDER / self.file, self.work)
+
+
+def every() -> list[Exercise]:
+    return [Exercise(path.name) for path in sorted(FOLDER.glob("0*_*"))]
+
+
+def hand_out_missing() -> None:
+    for exercise in every():
+        if not exercise.work.exists():
+            exercise.hand_out()
+
+
+def passed() -> dict[str, str]:
+    return json.loads(PASSED.read_text()) if PASSED.exists() else {}
+
+
+def first_open(show: Callable[[str], None]) -> tuple[Exercise | None, str]:
+    """Return the first exercise that does not pass and what is wrong, and remember those that do."""
+    known = passed()
+    for exercise in every():
+        if known.get(exercise.name) == exercise.fingerprint():
+            continue
+        show(exercise.name)
+        if wrong := exercise.check(exercise.work):
+            return exercise, wrong
+        known[exercise.name] = exercise.fingerprint()
+        PASSED.write_text(json.dumps(known, indent=1))
+    return None, ""
+
+
+def bar(done: int, count: int) -> str:
+    return f"[{'#' * done}{'.' * (count - done)}] {done} of {count} exercises"
+
+
+def progress() -> int:
+    found, wrong = first_open(lambda name: print(f"checking {name} ...", flush=True))
+    exercises = every()
+    if found is None:
+        print(f"{bar(len(exercises), len(exercises))}: all done")
+        return 0
+    print(f"\n{bar(exercises.index(found), len(exercises))}\n")
+    print(f"{found.name}: {found.title}\nedit   exercises/work/{found.file}\n\n{wrong}\n")
+    print("make exercises   checks again;   make hint   helps;   make restart   hands this one out anew")
+    return 0
+
+
+def named(words: list[str]) -> Exercise:
+    """Return the exercise of that name, or else the first one that is open."""
+    if words and words[0]:
+        if found := next(
+            (exercise for exercise in every() if words[0] in (exercise.name, exercise.file)), None
+        ):
+            return found
+        sys.exit(f"exercises.py: no exercise {words[0]!r}; there are: " + ", ".join(e.name for e in every()))
+    known = passed()
+    open_ = [e for e in every() if known.get(e.name) != e.fingerprint()]
+    return open_[0] if open_ else sys.exit("exercises.py: all are done; name one with NAME=...")
+
+
+def listing() -> str:
+    text = ""
+    for folder in sorted(path.name for path in ROOT.glob("0*_*")):
+        mine = [exercise for exercise in every() if exercise.name.startswith(folder[:2])]
+        if mine:
+            text += f"\n## {folder}\n\n"
+        text += "".join(f"- [{exercise.name}]({exercise.file}): {exercise.title}\n" for exercise in mine)
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    os.environ.update(environment())
+    verb, *words = arguments or [""]
+    if verb == "--list":
+        print(listing(), end="")
+        return 0
+    hand_out_missing()
+    if verb == "--hint":
+        exercise = named(words)
+        print(f"{exercise.name}: {exercise.module().HINT.strip()}")
+    elif verb == "--restart":
+        for exercise in every() if words == ["all"] else [named(words)]:
+            exercise.hand_out()
+            print(f"handed out anew: exercises/work/{exercise.file}")
+    elif not verb:
+        return progress()
+    else:
+        sys.exit(f"exercises.py: {verb!r} is none of --hint, --restart, --list")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
