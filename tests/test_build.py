@@ -328,3 +328,32 @@ def test_isolated_build(tmp_path):
     setup = ROOT / "05_setup_py" / "setup.py"
     result = run(sys.executable, setup, "--name", env=environment, cwd=setup.parent)
     assert_stops(result, "--no-build-isolation")
+
+
+def test_no_compiler(copy):
+    """05 without a C compiler: one message that names it, and nothing is compiled."""
+    copy.environment["CC"] = "no-such-compiler"
+    result = copy.run(sys.executable, *BUILDS["05"])
+    assert_stops(result, "there is no compiler 'no-such-compiler'", "CC")
+    assert "Traceback" not in result.stderr
+
+
+def test_old_gcc(copy, tmp_path):
+    """05 with a gcc older than 11: its version, and the one that is needed."""
+    old = tmp_path / "gcc-9"
+    old.write_text("#!/bin/sh\necho '#define __GNUC__ 9'\n")
+    old.chmod(0o755)
+    copy.environment["CC"] = str(old)
+    result = copy.run(sys.executable, *BUILDS["05"])
+    assert_stops(result, "is gcc 9", "gcc 11 or newer")
+    assert "Traceback" not in result.stderr
+
+
+def test_old_torch(copy, tmp_path):
+    """05 with a torch that is too old: its version, and the one that is needed."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import torch\ntorch.__version__ = type(torch.__version__)('2.9.0')\n"
+    )
+    copy.environment["PYTHONPATH"] = str(tmp_path)
+    result = copy.run(sys.executable, *BUILDS["05"])
+    assert_stops(result, "2.9.0", "torch 2.11 or newer")

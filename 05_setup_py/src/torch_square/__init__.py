@@ -10,7 +10,7 @@ import warnings
 import torch  # first: it loads the libraries that _C needs
 from torch import Tensor
 from torch.compiler import is_compiling
-from torch.overrides import handle_torch_function, has_torch_function
+from torch.overrides import handle_torch_function, has_torch_function, has_torch_function_unary
 
 if torch.__version__ < (2, 11):
     raise ImportError(f"torch_square needs torch 2.11 or newer, and this is torch {torch.__version__}")
@@ -56,7 +56,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     if (
         out is None
         and type(input) is Tensor
-        and not has_torch_function((input,))
+        and not has_torch_function_unary(input)
         and not is_compiling()
         and not (input.requires_grad and torch.is_grad_enabled())
         and forward_ad._current_level < 0
@@ -78,7 +78,7 @@ def square_(input: Tensor) -> Tensor:
         >>> torch_square.square_(torch.tensor([1.0, -2.0, 0.5]))
         tensor([1.0000, 4.0000, 0.2500])
     """
-    if has_torch_function((input,)) and not isinstance(input, type):
+    if has_torch_function_unary(input) and not isinstance(input, type):
         return handle_torch_function(square_, (input,), input)
     _check(input, "square_", "input")
     if is_compiling() or type(input) is not Tensor:
