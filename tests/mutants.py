@@ -119,7 +119,7 @@ FAULTS = {
         "gaps unseen": ("layout = GAPS", "layout = DENSE"),
         "overlaps unseen": ("return OVERLAP", "return DENSE"),
     },
-    (OPERATOR, VALUES_04, 0): {"half of the elements": ("(0, x->numel,", "(0, x->numel / 2,")},
+    (OPERATOR, VALUES_04, 0): {"half of the elements": ("_for(0, x->numel,", "_for(0, x->numel / 2,")},
     (OPERATOR, GPU_04, 1): {"stream 0": ("x->dtype, stream)", "x->dtype, NULL)")},
     (OPERATOR, GPU_04, 2): {
         "another device's guard": ("create_cuda_guard(x->device,", "create_cuda_guard(0,"),
