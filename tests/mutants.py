@@ -128,7 +128,7 @@ FAULTS = {
         "version not counted": ("    torch.autograd.graph.increment_version(x)", "    0"),
         "grad taken": ("x.requires_grad and torch.is_grad_enabled()", "False"),
     },
-    (LOAD, BUILD_04, 0): {"built as C++": ('"-x", "c", "-std=c17"', '"-fpermissive"')},
+    (LOAD, BUILD_04, 0): {"built as C++": ('"-x c -std=c17 ', '"-fpermissive ')},
     (ABI, ABI_04, 0): {
         "an int for an int64_t": ("int64_t *ret_dim", "int32_t *ret_dim"),
         "an argument less": ("(bool cond, const char *func, ", "(bool cond, "),

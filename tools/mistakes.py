@@ -8,7 +8,7 @@ mistakes.py --page   mistakes/README.md, which is made from the pages
 
 A page is read from top to bottom. A block `diff` is a change: the first line names the file, @@ stands
 between two places in it. A block `sh` is run in the root of the repository; words behind `sh` are what
-it needs: cuda, gpu, gpus2. Each line of the block `text` behind it has to be a line of its output, where
+it needs: cuda, gpu, gpus2, torch<2.14. Each line of the block `text` behind it has to be a line of its output, where
 ... stands for anything.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from by_hand import ROOT, environment, toolchain
 
 PAGES = ROOT / "mistakes"
-NEEDS = {"cuda": "a CUDA toolkit", "gpu": "a GPU", "gpus2": "two GPUs"}
+NEEDS = {"cuda": "a CUDA toolkit", "gpu": "a GPU", "gpus2": "two GPUs", "torch<2.14": "PyTorch 2.13 or older"}
 STAGES = {path.name[:2]: path.name for path in sorted(ROOT.glob("0*_*"))} | {"bench": "bench"}
 
 
@@ -72,8 +72,9 @@ class Run:
 
     def lacks(self) -> str:
         """Return in words what this machine lacks, or nothing."""
-        gpus, home = toolchain.gpus(), toolchain.cuda_home()
-        here = {"cuda": home is not None, "gpu": gpus > 0, "gpus2": gpus > 1}
+        torch = tuple(int(number) for number in toolchain.torch_versions()[0].split(".")[:2])
+        here = {"cuda": toolchain.can_build_cuda(), "torch<2.14": torch < (2, 14)}
+        here |= {"gpu": toolchain.gpus() > 0, "gpus2": toolchain.gpus() > 1}
         return " and ".join(NEEDS[need] for need in self.needs if not here[need])
 
     def unseen(self, output: str) -> list[str]:
@@ -103,6 +104,12 @@ class Mistake:
 
     def made(self, root: Path) -> bool:
         return any(change.state(root) == "after" for change in self.changes)
+
+    def undo(self, root: Path) -> None:
+        """Turn back what was changed, the last change first."""
+        for change in reversed(self.changes):
+            if change.state(root) == "after":
+                change.turn(root, "before")
 
     def lacks(self) -> str:
         """Return what is lacking if no run can show anything here, or nothing."""
@@ -196,6 +203,7 @@ def make(name: str) -> int:
     mistake = mistakes[name]
     if other := next((m.name for m in every() if m.made(ROOT) and m.name != name), None):
         sys.exit(f"mistakes.py: {other} is made; undo it first: make mend")
+    mistake.undo(ROOT)  # and from the beginning
     if lacks := mistake.lacks():
         sys.exit(f"mistakes.py: {name} needs {lacks}; nothing was changed. Read it: mistakes/{name}.md")
     missed = 0
@@ -225,11 +233,13 @@ def make(name: str) -> int:
 def mend() -> None:
     made = [mistake for mistake in every() if mistake.made(ROOT)]
     for mistake in made:
-        for change in reversed(mistake.changes):
-            change.turn(ROOT, "before")
+        mistake.undo(ROOT)
         print(f"undone: {mistake.name}")
     if not made:
         print("no mistake is made")
+    changed = {mistake.changes[0].file for mistake in every() if mistake.changes[0].state(ROOT) == "neither"}
+    for file in sorted(changed):
+        print(f"{file} was changed by hand: lines of it that a mistake changes are not as they were")
 
 
 def main(arguments: list[str]) -> int:
