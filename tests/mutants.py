@@ -65,8 +65,8 @@ FAULTS = {
         "a wide load though misaligned": ("if (offset == 0) return", "return"),
     },
     (CPU, CPU_TEST, 0): {
-        "v + v in C": ("float, float, v * v)", "float, float, v + v)"),
-        "int32 as int": ("uint32_t, uint32_t, v * v", "int32_t, int32_t, v * v"),
+        "v + v in C": ("float, float, (v * v)", "float, float, (v + v)"),
+        "int32 as int": ("uint32_t, uint32_t, (v", "int32_t, int32_t, (v"),
         "loop of another size": ("[SQUARE_INT8] = square_8_bits", "[SQUARE_INT8] = square_16_bits"),
         "odd bfloat16 forgotten": ("if (n % 2 != 0) {", "if (n < 0) {"),
     },

@@ -8,8 +8,8 @@ mistakes.py --page   mistakes/README.md, which is made from the pages
 
 A page is read from top to bottom. A block `diff` is a change: the first line names the file, @@ stands
 between two places in it. A block `sh` is run in the root of the repository; words behind `sh` are what
-it needs: cuda, gpu, gpus2, torch<2.14. Each line of the block `text` behind it has to be a line of its output, where
-... stands for anything.
+it needs: cuda, gpu, gpus2, torch<2.14. Each line of the block `text` behind it has to be a line of its
+output, where ... stands for anything.
 """
 
 import os
