@@ -136,6 +136,12 @@ def test_readme_has_the_tables():
     assert report.fill(text, report.sections(found)) == text
 
 
+def test_counters_are_quoted():
+    """The table in the README of stage 01 is what make profile printed."""
+    counters = (BENCH / "results" / "nvidia-h200-counters.md").read_text()
+    assert counters in (ROOT / "01_pure_cuda" / "README.md").read_text()
+
+
 def test_refusals(tmp_path):
     done = run(sys.executable, BENCH / "bench.py", "--only", "lines,speed")
     assert done.returncode == 2 and "there is no section speed" in done.stderr
