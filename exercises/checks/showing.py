@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the checks share: running an answer where it can do no harm, and showing where it is wrong."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -8,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 CHECKS = Path(__file__).resolve().parent
+FOURTH = CHECKS.parent.parent / "04_separate_files"
 SHOWN = 5  # differences that are shown
 _scratch = tempfile.TemporaryDirectory(prefix="exercises-")  # deleted when Python ends
 
@@ -16,28 +18,57 @@ class Wrong(Exception):
     """The answer is not right; the text says where."""
 
 
-def run(*command: object, doing: str, cwd: Path | None = None, partial: bool = False) -> str:
-    """Return what a command prints. Wrong if it fails, with the end of what it says; `partial`: not then."""
-    done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, cwd=cwd, timeout=300
-    )
-    if done.returncode == 0 or partial:
-        return done.stdout
-    how = f"by signal {-done.returncode}" if done.returncode < 0 else f"with status {done.returncode}"
-    lines = (done.stdout + done.stderr).strip().splitlines()
-    raise Wrong(f"{doing} ended {how}:\n\n" + "\n".join(f"    {line}" for line in lines[:20]))
-
-
 def program(*sources: object, compiler: str = "g++", flags: Sequence[str] = ()) -> Path:
     """Return a program, or with -shared a library, built from sources. Wrong if they do not compile."""
     built = Path(tempfile.mkdtemp(dir=_scratch.name)) / "answer"
-    run(compiler, "-g", "-O1", "-Wall", *flags, *sources, "-o", built, doing="the compiler")
+    command = [compiler, "-g", "-O1", "-Wall", *flags, *(str(source) for source in sources), "-o", str(built)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Wrong(f"It does not compile:\n\n{indented(done.stderr)}")
     return built
 
 
-def python(code: str, *arguments: object) -> str:
-    """Return what Python code prints, run in a process of its own."""
-    return run(sys.executable, "-c", code, *arguments, doing="Python")
+def extension(file: Path, *libraries: str) -> Path:
+    """Return the folder of a Python module `answer`, built of one C++ file, with these libraries of torch."""
+    include, lib = f"{os.environ['TORCH']}/include", f"{os.environ['TORCH']}/lib"
+    flags = ["-std=c++20", "-shared", "-fPIC", "-DTORCH_EXTENSION_NAME=answer", f"-I{include}"]
+    flags += [f"-I{include}/torch/csrc/api/include", f"-I{os.environ['PYTHON_INCLUDE']}"]
+    links = [f"-L{lib}", *(f"-l{name}" for name in libraries)] if libraries else []
+    return as_module(program(*flags, file, *links))
+
+
+def operator(file: Path, *flags: str) -> Path:
+    """Return the folder of a Python module `answer` that registers the operator of `file`."""
+    flags += "-std=c17", "-shared", "-fPIC", "-fexceptions", f'-DANSWER="{file}"'
+    flags += f"-I{FOURTH}", f"-I{os.environ['PYTHON_INCLUDE']}"
+    links = f"-L{os.environ['TORCH']}/lib", "-ltorch_cpu"
+    return as_module(program(*flags, CHECKS / "operator.c", *links, compiler="gcc"))
+
+
+def as_module(built: Path) -> Path:
+    built.rename(built.with_name("answer.so"))
+    return built.parent
+
+
+def python(what: str, expected: dict[str, str], code: str, *arguments: object) -> None:
+    """Run Python code, in a process of its own, that prints a line `name;value` for each name in expected.
+
+    Wrong if it raises, or if a value is another than expected; what crashes the process counts as one.
+    """
+    command = [sys.executable, "-c", code, *(str(argument) for argument in arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if done.returncode > 0:
+        raise Wrong(f"Python ended with an error:\n\n{indented(done.stderr)}")
+    values = dict(line.split(";", 1) for line in done.stdout.splitlines() if ";" in line)
+    yours = [values.get(name, "") for name in expected]
+    if done.returncode < 0:
+        place = yours.index("") if "" in yours else -1
+        yours[place:] = [f"crashed (signal {-done.returncode})"] + ["not reached"] * (len(yours[place:]) - 1)
+    differ(what, list(expected), yours, list(expected.values()))
+
+
+def indented(text: str, lines: int = 20) -> str:
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[:lines])
 
 
 def differ(what: str, names: Sequence, yours: Sequence, expected: Sequence) -> None:
@@ -48,7 +79,7 @@ def differ(what: str, names: Sequence, yours: Sequence, expected: Sequence) -> N
     table = [(what, "yours", "expected"), *((str(n), str(y), str(e)) for n, y, e in rows[:SHOWN])]
     widths = [max(len(row[k]) for row in table) + 3 for k in range(3)]
     text = "\n".join(
-        "    " + "".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table
+        "    " + "".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table
     )
     more = f"\n    and {len(rows) - SHOWN} more" * (len(rows) > SHOWN)
     raise Wrong(f"{len(rows)} of {len(names)} differ:\n\n{text}{more}")
@@ -65,7 +96,8 @@ def threads(file: Path, n: int, grid: int, block: int) -> tuple[Writes, tuple[in
     answer = program(f'-DANSWER="{file}"', CHECKS / "threads.cpp")
     writes: Writes = {}
     crashed = None
-    for line in run(answer, n, grid, block, doing="", partial=True).splitlines():
+    done = subprocess.run([answer, str(n), str(grid), str(block)], capture_output=True, text=True, timeout=60)
+    for line in done.stdout.splitlines():
         word, *numbers = line.split()
         if word == "thread":
             crashed = place = int(numbers[0]), int(numbers[1])
