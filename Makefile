@@ -5,7 +5,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help run test 01 02 03 04 05 stages doctor lint notebooks notebooks-run bench bench-report \
+.PHONY: help run test test-long 01 02 03 04 05 stages doctor lint notebooks notebooks-run bench bench-report \
 	profile sanitize fuzz mutants mistakes mistake mend exercises hint restart clean FORCE
 
 help: ## show these lines
@@ -108,7 +108,10 @@ run: stages ## run every stage on real tensors; a closing table
 	$(PY) tools/run.py
 
 test: stages ## hold every stage against torch.square; ARGS go to pytest
-	$(PY) -m pytest tests $(ARGS)
+	$(PY) -m pytest tests -m "not long" $(ARGS)
+
+test-long: stages ## what takes minutes more: every mistake made, built and noticed, every page followed
+	$(PY) -m pytest tests -m long $(ARGS)
 
 01: $(STAGE_01)
 02: $(STAGE_02)

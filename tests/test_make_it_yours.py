@@ -52,7 +52,7 @@ print(count, "cubes")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_make_it_yours(tmp_path):
     """Every command of the page, in its order; then values, derivatives and tracing of the result."""
     copy = Copy(tmp_path / "copy", TORCH_CUDA_ARCH_LIST=os.environ.get("TORCH_CUDA_ARCH_LIST", "9.0"))

@@ -85,7 +85,7 @@ def test_refuses_a_changed_file(root):
         path.write_text(before)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @each_mistake
 def test_symptom(copies, name):
     """What the page promises is not seen before the change, and is seen after it.

@@ -21,7 +21,7 @@ LEFT_OUT = ("leaks", "threads_and_processes")
 TESTS = [
     "tests",
     "-m",
-    "gpu and not slow",
+    "gpu and not slow and not long",
     "-q",
     "-x",
     *(f"--ignore=tests/test_{name}.py" for name in LEFT_OUT),
