@@ -85,6 +85,22 @@ def test_refuses_a_changed_file(root):
         path.write_text(before)
 
 
+@pytest.mark.slow
+def test_a_reader_makes_one(tmp_path):
+    """make mistake changes, runs and says what it saw; another one has to wait until make mend."""
+    copy = Copy(tmp_path / "copy")
+    before = every_text(copy.path)
+    first = copy.make("mistake", "NAME=02_strided_as_dense")
+    assert first.returncode == 0 and "seen     tensor([[ 0.,  1.]," in first.stdout, first.stderr
+    assert "NOT SEEN" not in first.stdout and "(made:" in copy.make("mistakes").stdout
+    second = copy.make("mistake", "NAME=02_wrong_dtype")
+    assert second.returncode != 0 and "02_strided_as_dense is made" in second.stderr
+    assert "undone: 02_strided_as_dense" in copy.make("mend").stdout
+    assert "no mistake is made" in copy.make("mend").stdout
+    assert "no mistake 'nothing'" in copy.make("mistake", "NAME=nothing").stderr
+    assert every_text(copy.path) == before
+
+
 @pytest.mark.long
 @each_mistake
 def test_symptom(copies, name):
@@ -95,16 +111,16 @@ def test_symptom(copies, name):
     (right, wrong), mistake = copies, MISTAKES[name]
     if lacks := mistake.lacks():
         pytest.skip(f"{'GPU: ' if 'GPU' in lacks else ''}needs {lacks}")
-    earlier, output = None, ""  # what the commands said before the last change, once there is one
+    changed, output, earlier = False, "", ""  # what the commands said last, and before the last change
     try:
         for step in mistake.steps:
             if isinstance(step, mistakes.Change):
                 step.turn(wrong, "after")
-                earlier = output
+                changed, earlier = True, output
             elif not step.lacks():
-                if step.promised and earlier is not None:
-                    earlier = earlier or mistakes.run(step.commands, right)
-                    assert step.unseen(earlier), f"seen before the change:\n{earlier[-4000:]}"
+                if step.promised and changed:
+                    before = earlier or mistakes.run(step.commands, right)
+                    assert step.unseen(before), f"seen before the change:\n{before[-4000:]}"
                 output = mistakes.run(step.commands, wrong)
                 assert not step.unseen(output), f"unseen: {step.unseen(output)} in\n{output[-4000:]}"
     finally:

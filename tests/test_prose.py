@@ -157,6 +157,7 @@ def bool_bandwidth():
 # A figure in the prose, and whether the newest results say the same; None if it is not one of speed.
 FIGURES = {
     ("README.md", "6 GB"): None,  # what is downloaded
+    ("01_pure_cuda/README.md", "256 MiB"): None,  # what make profile squares
     ("README.md", "five minutes"): None,  # test_five_minutes
     ("03_load_inline/README.md", "tens of seconds"): lambda: 10 < cold_build("03: load_inline") < 100,
     ("bench/README.md", "three times"): lambda: 2.5 < bool_bandwidth() < 3.2,

@@ -190,9 +190,9 @@ def page() -> str:
         if pages:
             text += f"\n## {folder}\n\n"
         for mistake in pages:
-            needs = {need for run in mistake.runs if run.promised for need in run.needs}
-            needed = "; needs " + ", ".join(NEEDS[n] for n in NEEDS if n in needs - {"cuda"})
-            text += f"- [{mistake.title}]({mistake.name}.md)" + needed * bool(needs - {"cuda"}) + "\n"
+            needs = set.intersection(*(set(run.needs) for run in mistake.runs if run.promised)) - {"cuda"}
+            needed = "; needs " + " and ".join(NEEDS[need] for need in sorted(needs))
+            text += f"- [{mistake.title}]({mistake.name}.md){needed * bool(needs)}\n"
     return text
 
 
