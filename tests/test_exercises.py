@@ -83,7 +83,7 @@ def test_list():
 @pytest.fixture
 def copy(tmp_path):
     copy = Copy(tmp_path / "copy")
-    shutil.rmtree(copy.path / "exercises" / "work", ignore_errors=True)
+    shutil.rmtree(copy.path / "exercises" / "mine", ignore_errors=True)
     return copy
 
 
@@ -97,11 +97,11 @@ def tool(copy, *words):
 def test_a_reader_goes_through(copy):
     """The first is open; once it is solved, the second; handed out anew, the first again."""
     first, second = EXERCISES[NAMES[0]], EXERCISES[NAMES[1]]
-    work = copy.path / "exercises" / "work"
+    work = copy.path / "exercises" / "mine"
     assert f"0 of {len(NAMES)}" in tool(copy) and first.module().HINT.strip() in tool(copy, "--hint")
     shutil.copyfile(first.solution, work / first.file)
     text = tool(copy)
-    assert f"1 of {len(NAMES)}" in text and f"edit   exercises/work/{second.file}" in text
+    assert f"1 of {len(NAMES)}" in text and f"edit   exercises/mine/{second.file}" in text
     assert f"checking {first.name}" not in tool(copy)  # passed, and nothing has changed
     assert second.module().HINT.strip() in tool(copy, "--hint")
     tool(copy, "--restart", first.name)
@@ -111,8 +111,8 @@ def test_a_reader_goes_through(copy):
 
 
 def test_work_is_not_in_git():
-    """What a reader writes into exercises/work/ is nobody's change."""
+    """What a reader writes into exercises/mine/ is nobody's change."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone")
-    ignored = subprocess.run(["git", "check-ignore", "-q", "exercises/work/any"], cwd=ROOT)
+    ignored = subprocess.run(["git", "check-ignore", "-q", "exercises/mine/any"], cwd=ROOT)
     assert ignored.returncode == 0

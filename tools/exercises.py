@@ -6,7 +6,7 @@ exercises.py --hint [NAME]      the hint for the next one, or for NAME
 exercises.py --restart [NAME]   hands the next one, or NAME, or `all` of them, out anew
 exercises.py --list             the list that exercises/README.md has
 
-You edit the files in exercises/work/, which git does not see; those beside it stay as they are. What
+You edit the files in exercises/mine/, which git does not see; those beside it stay as they are. What
 passed is not run again until its file, or its check, has changed.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from by_hand import ROOT, environment
 
 FOLDER = ROOT / "exercises"
-WORK = FOLDER / "work"
+WORK = FOLDER / "mine"
 PASSED = WORK / ".passed.json"
 sys.path.insert(0, str(FOLDER / "checks"))
 from showing import Wrong
@@ -120,7 +120,7 @@ def progress() -> int:
         print(f"{bar(len(exercises), len(exercises))}: all done")
         return 0
     print(f"\n{bar(exercises.index(found), len(exercises))}\n")
-    print(f"{found.name}: {found.title}\nedit   exercises/work/{found.file}\n\n{wrong}\n")
+    print(f"{found.name}: {found.title}\nedit   exercises/mine/{found.file}\n\n{wrong}\n")
     print("make exercises   checks again;   make hint   helps;   make restart   hands this one out anew")
     return 0
 
@@ -161,7 +161,7 @@ def main(arguments: list[str]) -> int:
     elif verb == "--restart":
         for exercise in every() if words == ["all"] else [named(words)]:
             exercise.hand_out()
-            print(f"handed out anew: exercises/work/{exercise.file}")
+            print(f"handed out anew: exercises/mine/{exercise.file}")
     elif not verb:
         return progress()
     else:
