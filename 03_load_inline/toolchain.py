@@ -90,12 +90,14 @@ def setup(default_archs: str = "9.0+PTX") -> bool:
     """Prepare os.environ for torch.utils.cpp_extension, before it is imported; see can_build_cuda.
 
     default_archs is what CUDA is compiled for where TORCH_CUDA_ARCH_LIST is unset and no GPU can be
-    asked. Raises RuntimeError if ninja is missing or the versions do not fit.
+    asked. Raises RuntimeError if ninja or the compiler is missing, or the versions do not fit.
     """
     # A Python that is called by its path does not have its own programs on PATH.
     os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
     if not shutil.which("ninja"):
         raise RuntimeError(f"no program ninja on PATH: {sys.executable} -m pip install ninja")
+    if not shutil.which(compiler := os.environ.get("CXX", "c++").split()[0]):
+        raise RuntimeError(f"no C++ compiler {compiler!r}: install g++, or name another in CXX")
     # torch warns that no GPU is here, or that the architectures are those of the GPU: as it should be.
     logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
     with_cuda = can_build_cuda()

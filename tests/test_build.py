@@ -330,6 +330,14 @@ def test_isolated_build(tmp_path):
     assert_stops(result, "--no-build-isolation")
 
 
+@each_built
+def test_no_cxx(copy, stage):
+    """03 and 04 without a C++ compiler: one sentence that names it, before anything is compiled."""
+    copy.environment["CXX"] = "no-such-compiler"
+    assert_stops(copy.square(stage), "RuntimeError: no C++ compiler 'no-such-compiler'", "CXX")
+    assert not list(copy.folder(stage).rglob("*.o"))
+
+
 def test_no_compiler(copy):
     """05 without a C compiler: one message that names it, and nothing is compiled."""
     copy.environment["CC"] = "no-such-compiler"

@@ -15,7 +15,7 @@ GUARD = 64
 @each_shape
 @each_taken
 def test_square(stage, device, dtype, shape):
-    """Cases 8, 19, 24, 45, 46, 47, 49, 52: right everywhere; x unchanged, y memory of its own."""
+    """Cases 7, 8, 19, 24, 45, 46, 47, 49, 52: right everywhere; x unchanged, y memory of its own."""
     x = values(shape(pack(dtype)), dtype, device)
     before = x.clone()
     y = stage.square(x)
