@@ -65,7 +65,7 @@ def square(x: torch.Tensor) -> torch.Tensor:
     nothing is launched then. On a GPU the work is queued on the current stream.
     """
     _check("square", x)
-    y = torch.empty(x.shape, dtype=torch.int64 if x.dtype is torch.bool else x.dtype, device=x.device)
+    y = x.new_empty(x.shape, dtype=torch.int64) if x.dtype is torch.bool else x.new_empty(x.shape)
     _call("square", x, y)
     return y
 
