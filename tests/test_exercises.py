@@ -46,6 +46,8 @@ def test_fails_as_handed_out(name):
     exercise = EXERCISES[name]
     wrong = exercise.check(exercises.FOLDER / exercise.file)
     assert len(wrong.split()) > 5, wrong
+    if exercise.file.endswith(".cu"):
+        assert re.search(r"block 0 +([X#.] )*X", wrong) and "yours" in wrong and "expected" in wrong
 
 
 @pytest.mark.slow

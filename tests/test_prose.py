@@ -180,6 +180,15 @@ def test_figures(name):
         assert FIGURES[key] is None or FIGURES[key](), f"{name} says {figure!r}, and bench/results does not"
 
 
+@each_prose
+def test_tables_of_figures(name):
+    """Each number in a table whose columns are figures stands in a file of bench/results."""
+    results = "".join(path.read_text() for path in (ROOT / "bench/results").glob("*.[jm]*"))
+    for table in re.findall(r"^\| ---.*---: \|\n((?:\|.*\n)+)", without_blocks(text(name)), re.MULTILINE):
+        for number in re.findall(r"(?<=\| )[\d.]+(?= \|)", table):
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", results), f"{name}: {number}"
+
+
 def test_figures_are_there():
     """The list above names nothing that no page says any more."""
     for name, figure in FIGURES:

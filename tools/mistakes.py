@@ -12,6 +12,7 @@ it needs: cuda, gpu, gpus2, torch<2.14. Each line of the block `text` behind it 
 output, where ... stands for anything.
 """
 
+import functools
 import os
 import re
 import subprocess
@@ -72,15 +73,21 @@ class Run:
 
     def lacks(self) -> str:
         """Return in words what this machine lacks, or nothing."""
-        torch = tuple(int(number) for number in toolchain.torch_versions()[0].split(".")[:2])
-        here = {"cuda": toolchain.can_build_cuda(), "torch<2.14": torch < (2, 14)}
-        here |= {"gpu": toolchain.gpus() > 0, "gpus2": toolchain.gpus() > 1}
-        return " and ".join(NEEDS[need] for need in self.needs if not here[need])
+        return " and ".join(NEEDS[need] for need in self.needs if need not in here())
 
     def unseen(self, output: str) -> list[str]:
         """Return the promised lines that the output does not have."""
         lines = [line.strip() for line in output.splitlines()]
         return [p for p in self.promised if not any(re.fullmatch(pattern(p), line) for line in lines)]
+
+
+@functools.cache
+def here() -> set[str]:
+    """Return which of NEEDS this machine has."""
+    torch = tuple(int(number) for number in toolchain.torch_versions()[0].split(".")[:2])
+    has = {"cuda": toolchain.can_build_cuda(), "torch<2.14": torch < (2, 14)}
+    has |= {"gpu": toolchain.gpus() > 0, "gpus2": toolchain.gpus() > 1}
+    return {need for need in NEEDS if has[need]}
 
 
 def pattern(line: str) -> str:
@@ -178,7 +185,7 @@ def listing() -> None:
     for mistake in every():
         lacks = mistake.lacks()
         notes = " (made: make mend undoes it)" * mistake.made(ROOT) + f" (needs {lacks})" * bool(lacks)
-        print(f"{mistake.name:28}{mistake.title}{notes}")
+        print(f"{mistake.name:34}{mistake.title}{notes}")
     print("\nmake mistake NAME=...   makes one and runs what shows it;   make mend   undoes it")
 
 
