@@ -50,6 +50,10 @@ static inline float *read_floats(int argc, char **argv, int64_t *n) {
         }
         list = append_float(list, *n, parse_float(word, *n + 1));
     }
+    if (ferror(stdin)) {
+        perror("standard input");
+        exit(1);
+    }
     return list;
 }
 

@@ -34,6 +34,13 @@ def _kind(x: torch.Tensor) -> str:
     return "strided" if x.untyped_storage().device == x.device else "fake"
 
 
+def in_place_refusal(name: str, x: torch.Tensor) -> ValueError | None:
+    """Return why x, a tensor that is taken, cannot change in place here, or None."""
+    if x.is_inference() and not torch.is_inference_mode_enabled():
+        return ValueError(f"{name}: x was made in inference mode, and can change only there")
+    return None
+
+
 def refusal(name: str, x: object) -> TypeError | None:
     """Return what is wrong with x as the argument of the function `name`, or None.
 

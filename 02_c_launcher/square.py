@@ -9,7 +9,7 @@ import ctypes
 from pathlib import Path
 
 import torch
-from checks import DTYPES, refusal
+from checks import DTYPES, in_place_refusal, refusal
 
 CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 LIBRARY = Path(__file__).with_name("build") / "libsquare.so"
@@ -75,8 +75,10 @@ def square_(x: torch.Tensor) -> torch.Tensor:
     _check("square_", x)
     if x.dtype is torch.bool:
         raise TypeError("square_: x is torch.bool, whose square is an int64 and does not fit in place")
-    torch.autograd.graph.increment_version(x)  # the pointer goes past autograd: tell it
+    if error := in_place_refusal("square_", x):
+        raise error
     _call("square_", x, x)
+    torch.autograd.graph.increment_version(x)  # the pointer goes past autograd: tell it
     return x
 
 

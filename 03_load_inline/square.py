@@ -124,7 +124,7 @@ template <typename T, int N> void launch(const T *x, T *y, int64_t n) {
     constexpr int64_t block = 128, per_block = block * N;
     const int64_t grid = (n + per_block - 1) / per_block;
     void *arguments[] = {&x, &y, &n};
-    // What <<<grid, block, 0, stream>>> compiles into; it returns the error of this launch alone.
+    // What <<<grid, block, 0, stream>>> compiles into; it returns the launch's own error.
     C10_CUDA_CHECK(cudaLaunchKernel(square_kernel<T, N>, dim3(static_cast<unsigned>(grid)), dim3(block),
                                     arguments, 0, c10::cuda::getCurrentCUDAStream()));
 }
@@ -215,8 +215,10 @@ at::Tensor square(const at::Tensor &x) {
 
 at::Tensor square_(at::Tensor x) {
     check(x);
-    x.unsafeGetTensorImpl()->bump_version(); // the pointer goes past autograd: tell it
+    TORCH_CHECK(!x.is_inference() || c10::InferenceMode::is_enabled(),
+                "square_: x was made in inference mode, and can change only there");
     square_into(x, x);
+    x.unsafeGetTensorImpl()->bump_version(); // the pointer goes past autograd: tell it
     return x;
 }
 """

@@ -135,8 +135,11 @@ def ldflags(folder: Path) -> list[str]:
     if not os.path.isabs(subprocess.run(ask, capture_output=True, text=True, check=True).stdout):
         libraries += [Path(name) for name in _loaded("libstdc++.so")]
     for library in libraries:
-        with contextlib.suppress(FileExistsError):
-            (folder / library.name.partition(".so")[0]).with_suffix(".so").symlink_to(library)
+        link = folder / f"{library.name.partition('.so')[0]}.so"
+        if not link.exists():  # or it leads to an environment that is gone
+            link.unlink(missing_ok=True)
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                link.symlink_to(library)
     return [f"-L{folder}"] * bool(libraries)
 
 

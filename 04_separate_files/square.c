@@ -158,7 +158,9 @@ static const char *square_in_place(AtenTensorHandle handle, bool lazy, AtenTenso
     PASS(read_tensor(handle, &x));
     const enum layout layout = layout_of(x.ndim, x.sizes, x.strides);
     if (x.dtype == SQUARE_BOOL) return "square_: x is bool, and its square, an int64, does not fit";
-    if (layout == OVERLAP) return "square_: x has elements that share memory; give x.clone()";
+    if (layout == OVERLAP)
+        return "square_: x has elements that share memory, or strides that do not rule it out; "
+               "give x.clone()";
     if (layout == DENSE && aligned(&x) && !lazy) return compute(&x, x.data);
     TRY(aoti_torch_clone(handle, copy));
     PASS(read_tensor(*copy, &x));

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import toolchain
 import torch
-from checks import refusal
+from checks import in_place_refusal, refusal
 
 HERE = Path(__file__).resolve().parent
 NAME = "square_c"
@@ -72,10 +72,10 @@ def square_(x: torch.Tensor) -> torch.Tensor:
     """
     if not isinstance(x, torch.Tensor):
         raise refusal("square_", x)
-    if x.is_conj() or x.is_neg():
-        return x.copy_(square(x))  # the operator would get a copy with the conjugation carried out
-    torch.autograd.graph.increment_version(x)  # C writes through a pointer: tell autograd
+    if error := in_place_refusal("square_", x):
+        raise error
     _call("square_", _square_, x)
+    torch.autograd.graph.increment_version(x)  # C wrote through a pointer: tell autograd
     return x
 
 

@@ -139,10 +139,14 @@ def in_c(stages: dict, device: str, x: torch.Tensor, calls: int) -> dict[str, Ca
         def sample() -> float:
             arguments = x.data_ptr(), y.data_ptr(), x.numel(), code  # asked here, so that y lives
             if device == "cpu":
-                return library.time_cpu(address(function), *arguments, calls)
-            torch.cuda.synchronize()
-            stream = torch.cuda.current_stream().cuda_stream
-            return library.time_launch(address(function), *arguments, stream, calls)
+                ns = library.time_cpu(address(function), *arguments, calls)
+            else:
+                torch.cuda.synchronize()
+                stream = torch.cuda.current_stream().cuda_stream
+                ns = library.time_launch(address(function), *arguments, stream, calls)
+            if ns < 0:
+                raise RuntimeError("a call from C returned an error")
+            return ns
 
         return sample
 
@@ -276,7 +280,7 @@ def lines(quick: bool) -> dict:
                 continue
             if {"build", "dist"} & set(path.parts):
                 continue
-            text = re.sub(r'/\*.*?\*/|"""[^"]*?"""', "", path.read_text(), flags=re.DOTALL)
+            text = re.sub(r'/\*.*?\*/|^\s*"""[^"]*?"""', "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
             code = [line for line in text.splitlines() if not re.match(r"\s*(//|#\s|$)", line)]
             counts[str(path.relative_to(ROOT / folder))] = len(code)
         stages[folder] = counts
@@ -290,8 +294,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measures every stage on this machine.")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds, for a trial")
     parser.add_argument("--only", default=",".join(SECTIONS), metavar="SECTION,...", help=", ".join(SECTIONS))
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the JSON files")
+    parser.add_argument("--results", type=Path, help="the folder of the JSON files; a trial's: build/bench")
     options = parser.parse_args()
+    options.results = options.results or (ROOT / "build/bench" if options.quick else RESULTS)
     chosen = options.only.split(",")
     if unknown := [section for section in chosen if section not in SECTIONS]:
         parser.error(f"--only: there is no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
@@ -309,11 +314,12 @@ def main() -> int:
             failed += 1
             continue
         result["machine"] = facts
+        result.setdefault("machines", {})[section] = facts
         result["quick"] = options.quick
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(report.to_json(result))
         print(f"{section}: in {path}", file=sys.stderr)
-    if not options.quick and options.results == RESULTS:
+    if options.results == RESULTS:
         report.main([])
     return int(failed > 0)
 

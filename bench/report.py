@@ -154,7 +154,8 @@ def sections(found: dict[str, tuple[str, dict]]) -> dict[str, str]:
     texts = {"goals": goals.table({s: result[s] for s, (_, result) in found.items()})}
     for section, (name, result) in found.items():
         make, alt = TABLES[section]
-        parts = [] if alt is None else [chart(name, section, alt), machine_line(result["machine"])]
+        machine = result.get("machines", {}).get(section, result["machine"])
+        parts = [] if alt is None else [chart(name, section, alt), machine_line(machine)]
         texts[section] = "\n\n".join([*parts, make(result)])
     return texts
 

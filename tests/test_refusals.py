@@ -162,6 +162,28 @@ def test_version_counter(stage, device):
 
 @each_device
 @each_stage
+def test_refused_in_place_counts_nothing(stage, device):
+    """A call that is refused leaves the version too: a gradient that needs x is still right."""
+    x = torch.ones(1, device=device).expand(4)
+    version = x._version
+    with pytest.raises(REFUSALS):
+        stage.square_(x)
+    assert x._version == version
+
+
+@each_device
+@each_stage
+def test_inference_tensor_outside(stage, device):
+    """As torch.square_: what was made in inference mode changes only there; square takes it."""
+    with torch.inference_mode():
+        x = torch.tensor([2.0, 3.0], device=device)
+    assert_refused(stage.square_, x, "inference mode", stage, device)
+    assert x.tolist() == [2.0, 3.0]
+    assert stage.square(x).tolist() == [4.0, 9.0]
+
+
+@each_device
+@each_stage
 def test_subclasses(stage, device):
     """A Parameter and a subclass of Tensor are tensors: right, or refused."""
     with torch.no_grad():

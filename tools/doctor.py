@@ -75,7 +75,12 @@ def programs() -> None:
     ):
         name = os.environ.get(variable, need).split()[0]
         path, version = shutil.which(name), first_line(name, "--version")
-        if path and version:
+        number = first_line(name, "-dumpversion") if need != "make" else None
+        if path and version and number and "gcc" in version.lower() and int(number.split(".")[0]) < 11:
+            line(
+                need, f"{version} at {path}; 11 or newer is needed", f"install one, and name it in {variable}"
+            )
+        elif path and version:
             line(need, f"{version} at {path}")
         else:
             line(need, f"no program {name} that runs", APT.format(*packages))

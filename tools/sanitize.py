@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`make sanitize`: the GPU tests under NVIDIA's compute-sanitizer, once with each of its tools.
 
-memcheck looks for accesses beyond an allocation and for leaks, initcheck for reads of memory that
-nobody wrote, racecheck for threads of a block that meet in shared memory. sanitize.py [tool ...]
+sanitize.py [tool ...]
+
+memcheck looks for accesses beyond an allocation (PyTorch's are large; the guard zones of the tests see
+what stays within one), initcheck for reads of memory that nobody wrote, racecheck for threads of a
+block that meet in shared memory.
 """
 
 import shutil

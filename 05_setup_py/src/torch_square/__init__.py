@@ -9,7 +9,7 @@ import warnings
 
 import torch  # first: it loads the libraries that _C needs
 from torch import Tensor
-from torch.compiler import is_compiling
+from torch.compiler import is_dynamo_compiling
 from torch.overrides import handle_torch_function, has_torch_function, has_torch_function_unary
 
 if torch.__version__ < (2, 11):
@@ -57,14 +57,15 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out is None
         and type(input) is Tensor
         and not has_torch_function_unary(input)
-        and not is_compiling()
+        and not is_dynamo_compiling()
         and not (input.requires_grad and torch.is_grad_enabled())
         and forward_ad._current_level < 0
     ):
         try:
             return _plain(input)
         except RuntimeError:
-            torch.empty_like(input)  # if memory was short, this raises torch's own OutOfMemoryError
+            if input.is_cuda:
+                torch.empty_like(input)  # if memory was short, this raises torch's own OutOfMemoryError
             raise
     return _square(input, out)
 
@@ -81,13 +82,20 @@ def square_(input: Tensor) -> Tensor:
     if has_torch_function_unary(input) and not isinstance(input, type):
         return handle_torch_function(square_, (input,), input)
     _check(input, "square_", "input")
-    if is_compiling() or type(input) is not Tensor:
+    if (
+        is_dynamo_compiling()
+        or type(input) is not Tensor
+        or (input.requires_grad and torch.is_grad_enabled())
+        or forward_ad._current_level >= 0
+    ):
         return _operator.differentiable_(input)
-    if (input.requires_grad and torch.is_grad_enabled()) or forward_ad._current_level >= 0:
-        return _operator.differentiable_(input)
-    _plain_(input)
     if not input.is_inference():
+        _plain_(input)
         torch.autograd.graph.increment_version(input)  # C wrote through a pointer: tell autograd
+    elif torch.is_inference_mode_enabled():
+        _plain_(input)  # has no version
+    else:
+        raise RuntimeError("square_(): argument 'input' was made in inference mode, and changes only there")
     return input
 
 

@@ -76,6 +76,12 @@ def _in_place(x: Tensor) -> None:
         differentiable_(x)
     else:
         _plain_(x)
+        if not x.is_inference():
+            torch.autograd.graph.increment_version(x)  # for calls that come past square_
+
+
+def _in_transform(x: Tensor) -> None:
+    differentiable_(x)  # whose result the operator has not: it returns nothing
 
 
 def _shape(x: Tensor) -> Tensor:
@@ -86,6 +92,20 @@ def _shape(x: Tensor) -> Tensor:
 def _sparse(x: Tensor) -> Tensor:
     x = x.coalesce()
     return torch.sparse_coo_tensor(x.indices(), _plain(x.values()), x.size(), is_coalesced=True)
+
+
+# The dispatcher has only a riddle for a kind of tensor that has no kernel.
+_OTHER_KINDS = ["AutogradNestedTensor", "MkldnnCPU"]
+_OTHER_KINDS += [
+    kind + device for kind in ("SparseCsr", "Quantized", "NestedTensor") for device in ("CPU", "CUDA")
+]
+
+
+def _refuse(x: Tensor) -> None:
+    kind = "nested" if x.is_nested else "quantized" if x.is_quantized else str(x.layout)
+    raise RuntimeError(
+        f"square: x is {kind.removeprefix('torch.')}; taken are strided and, if not in place, sparse COO"
+    )
 
 
 def _tell_dtensor() -> None:
@@ -115,4 +135,7 @@ for _name in ("torch_square::square", "torch_square::square.plain"):
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(SquareOfTransforms.apply)
 for _name in ("torch_square::square_", "torch_square::square_.plain"):
     torch.library.register_fake(_name)(lambda x: None)
-    torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(lambda x: differentiable_(x) and None)
+    torch.library.impl(_name, ("SparseCPU", "SparseCUDA"))(_refuse)
+    torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(_in_transform)
+for _name in ("square", "square.plain", "square_", "square_.plain"):
+    torch.library.impl(f"torch_square::{_name}", _OTHER_KINDS)(_refuse)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What this package uses of PyTorch that is not public; tests/test_package_private.py notices when it goes.
+"""What this package uses of PyTorch that is not public; tests/test_package_tracing.py notices when it goes.
 
 forward_ad._current_level: -1 where no torch.autograd.forward_ad.dual_level is entered, and then no
     tensor has a tangent. The public way to ask, unpack_dual(x).tangent, takes as long as a third of
@@ -13,7 +13,6 @@ OpOverload._op: the operator without the Python frame of OpOverload.__call__, wh
 from collections.abc import Callable
 
 from torch import Tensor
-from torch._ops import OpOverload
 from torch.autograd import forward_ad
 
 __all__ = ["forward_ad", "forward_mode", "without_frame"]
@@ -24,6 +23,6 @@ def forward_mode():
     return forward_ad._set_fwd_grad_enabled(True)
 
 
-def without_frame(operator: OpOverload) -> Callable[[Tensor], Tensor]:
+def without_frame(operator: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Return what calls `operator`, sooner; torch.compile must not meet it."""
     return getattr(operator, "_op", operator)
