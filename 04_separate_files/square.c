@@ -41,7 +41,8 @@ static struct {
     DTYPE(float16), DTYPE(bfloat16), DTYPE(float32), DTYPE(float64),
     DTYPE(complex32), DTYPE(complex64), DTYPE(complex128),
     DTYPE(uint16), DTYPE(uint32), DTYPE(uint64),
-    DTYPE(float8_e5m2), DTYPE(float8_e4m3fn), {NULL, "float8_e8m0fnu", 44}};
+    DTYPE(float8_e5m2), DTYPE(float8_e4m3fn), DTYPE(float8_e5m2fnuz), DTYPE(float8_e4m3fnuz),
+    {NULL, "float8_e8m0fnu", 44}};
 // clang-format on
 enum { DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
 

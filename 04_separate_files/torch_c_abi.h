@@ -58,6 +58,8 @@ int32_t aoti_torch_dtype_uint32(void);
 int32_t aoti_torch_dtype_uint64(void);
 int32_t aoti_torch_dtype_float8_e5m2(void);
 int32_t aoti_torch_dtype_float8_e4m3fn(void);
+int32_t aoti_torch_dtype_float8_e5m2fnuz(void);
+int32_t aoti_torch_dtype_float8_e4m3fnuz(void);
 
 /* PyTorch's own threads: func(begin, end, ctx) for parts of the range, each at least grain_size */
 int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain_size,

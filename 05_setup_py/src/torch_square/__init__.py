@@ -15,7 +15,12 @@ from torch.overrides import handle_torch_function, has_torch_function, has_torch
 if torch.__version__ < (2, 11):
     raise ImportError(f"torch_square needs torch 2.11 or newer, and this is torch {torch.__version__}")
 try:
-    from . import _C  # noqa: F401  its import registers the operators
+    import torch_square._C  # registers the operators
+except ModuleNotFoundError:
+    raise ImportError(
+        f"torch_square is not built in {__path__[0]}: these are its sources. Install it, and import it from "
+        "another folder."
+    ) from None
 except ImportError as error:
     raise ImportError(
         f"torch_square does not fit torch {torch.__version__} with CUDA {torch.version.cuda}. It needs torch "
@@ -105,6 +110,11 @@ def _check(tensor: object, function: str, argument: str) -> None:
         raise TypeError(f"{function}(): argument '{argument}' must be Tensor, not {kind}")
 
 
+def _kind(dtype: torch.dtype) -> int:
+    """What torch.can_cast compares; torch.compile does not take that function."""
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else int(dtype != torch.bool)
+
+
 def _square(input: Tensor, out: Tensor | None) -> Tensor:
     """square, where something is out of the ordinary."""
     if has_torch_function((input, out)) and not isinstance(input, type):
@@ -122,7 +132,7 @@ def _square(input: Tensor, out: Tensor | None) -> Tensor:
     result = square(input)
     if result.device != out.device:
         raise RuntimeError(f"square(): input is on {result.device}, but out is on {out.device}")
-    if not torch.can_cast(result.dtype, out.dtype):
+    if _kind(result.dtype) > _kind(out.dtype):
         raise RuntimeError(f"square(): result type {result.dtype} can't be cast to that of out, {out.dtype}")
     if out.shape != result.shape:
         if out.numel() != 0:
