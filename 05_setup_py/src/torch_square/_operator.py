@@ -84,10 +84,6 @@ def _in_transform(x: Tensor) -> None:
     differentiable_(x)  # whose result the operator has not: it returns nothing
 
 
-def _in_transform(x: Tensor) -> None:
-    differentiable_(x)  # whose result the operator has not: it returns nothing
-
-
 def _shape(x: Tensor) -> Tensor:
     _tell_dtensor()  # which asks for the shape of the result before anything else
     return torch.square(x)

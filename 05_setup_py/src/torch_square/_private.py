@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What this package uses of PyTorch that is not public; tests/test_package_tracing.py notices when it goes.
+"""What this package uses of PyTorch that is not public; tests/test_package_private.py notices when it goes.
 
 forward_ad._current_level: -1 where no torch.autograd.forward_ad.dual_level is entered, and then no
     tensor has a tangent. The public way to ask, unpack_dual(x).tangent, takes as long as a third of
