@@ -131,3 +131,12 @@ def test_in_place_is_noticed():
     square_(y)
     with pytest.raises(RuntimeError, match="modified by an inplace"):
         z.backward()
+
+
+def test_operator_in_place_is_noticed():
+    """The operator itself counts, too, for those who call it past square_."""
+    a, w = torch.tensor([3.0]), torch.tensor([2.0], requires_grad=True)
+    y = w * a
+    torch.ops.torch_square.square_(a)
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        y.backward()

@@ -15,7 +15,7 @@ from torch.overrides import handle_torch_function, has_torch_function, has_torch
 if torch.__version__ < (2, 11):
     raise ImportError(f"torch_square needs torch 2.11 or newer, and this is torch {torch.__version__}")
 try:
-    import torch_square._C  # registers the operators
+    import torch_square._C  # noqa: F401  its import registers the operators
 except ModuleNotFoundError:
     raise ImportError(
         f"torch_square is not built in {__path__[0]}: these are its sources. Install it, and import it from "
