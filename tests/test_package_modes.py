@@ -73,6 +73,7 @@ def autocast_on_a_gpu():
         torch.set_autocast_enabled("cuda", False)
 
 
+@pytest.mark.skipif(torch.version.cuda is None, reason="this torch is built without CUDA")
 @pytest.mark.parametrize("dtype", (torch.half, torch.bfloat16, F32, torch.float64, torch.int32), ids=str)
 @pytest.mark.parametrize("grad", (False, True), ids=("no grad", "grad"))
 def test_autocast(dtype, grad):

@@ -49,6 +49,7 @@ def test_opcheck_notices():
         torch.library.opcheck(operator, (torch.ones(3, 4).t(),))
 
 
+@pytest.mark.skipif(torch.version.cuda is None, reason="this torch is built without CUDA")
 @each_view
 @pytest.mark.parametrize("dtype", (torch.float32, torch.bool, torch.half, torch.complex64), ids=str)
 def test_fake_and_meta(dtype, view):
