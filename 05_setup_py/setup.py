@@ -23,7 +23,8 @@ archs = os.environ.get("TORCH_CUDA_ARCH_LIST") if with_cuda else None
 cuda = torch.version.cuda if with_cuda else None
 built_with = f"torch={torch.__version__},CUDA={cuda},architectures={archs}"
 macros = [("OPERATOR_NAMESPACE", '"torch_square"'), ("BUILT_WITH", f'"{built_with}"')]
-c_flags = "-std=c17 -O3 -funroll-loops -ffp-contract=off -fexceptions -Wall -Wextra".split()
+# -g0, because Python's own flags may ask for debug information, which names the builder's folders.
+c_flags = "-std=c17 -O3 -g0 -funroll-loops -ffp-contract=off -fexceptions -Wall -Wextra".split()
 folder = toolchain.build_folder(Path("."))  # of this Python, torch and CUDA
 extension = (CUDAExtension if with_cuda else CppExtension)(
     name="torch_square._C",

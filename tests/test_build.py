@@ -302,8 +302,7 @@ def test_cuda_home_without_nvcc(copy, tmp_path, command):
 @pytest.mark.parametrize("stage", STAGES, ids=str)
 def test_no_nvcc(copy, stage):
     """Cases 2 and 36: without a CUDA compiler the host half is built, and works."""
-    main = 'if __name__ == "__main__":'
-    copy.edit("03_load_inline/toolchain.py", main, f"def cuda_home():\n    return None\n\n\n{main}")
+    copy.hide_cuda()
     assert copy.build(stage).returncode == 0
     if str(stage) == "05":  # where the tests' own toolchain.py, which has CUDA, had it installed
         copy.environment["PYTHONPATH"] = str(copy.build_folder(stage) / "site")
