@@ -65,8 +65,8 @@ def show(file: str, begin: str | None = None, end: str | None = None) -> None:
     print("\n".join(lines[first : last + 1]))
 
 
-def run(*command: str, cwd: str = ".", input: str | None = None) -> int:
-    """Run a command as in a terminal, print it, what it prints and how long it took; return its status."""
+def run(*command: str, cwd: str = ".", input: str | None = None) -> None:
+    """Run a command as in a terminal; print it, what it prints, its status and how long it took."""
     words = " ".join(str(word) for word in command)
     print(plain(f"$ {words}"), flush=True)
     start = time.monotonic()
@@ -80,12 +80,11 @@ def run(*command: str, cwd: str = ".", input: str | None = None) -> int:
     )
     print(plain(done.stdout).rstrip())
     print(f"(status {done.returncode}, {time.monotonic() - start:.1f} s)")
-    return done.returncode
 
 
-def make(target: str) -> int:
+def make(target: str) -> None:
     """Run make for one of the stages' files with the Python of this notebook."""
-    return run("make", "--no-print-directory", f"PYTHON={sys.executable}", target)
+    run("make", "--no-print-directory", f"PYTHON={sys.executable}", target)
 
 
 def stage(folder: str) -> ModuleType:

@@ -2,6 +2,7 @@
 """Pictures for the notebooks, each drawn from numbers that are computed or measured here."""
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -118,7 +119,8 @@ def timeline() -> None:
     """Host and device on one line of time: launches come back long before the work is done."""
     if torch.cuda.is_available():
         data = measure_timeline()
-        RECORDED.write_text(json.dumps(data, indent=1) + "\n")
+        if os.environ.get("SQUARE_RECORD"):  # tools/notebooks.py, when it writes
+            RECORDED.write_text(json.dumps(data, indent=1) + "\n")
     else:
         data = json.loads(RECORDED.read_text())
         print(f"No GPU here: this was recorded on {data['gpu']}.")
