@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Pictures for the notebooks, each drawn from numbers that are computed or measured here."""
 
-import json
-import os
+import ctypes
 import sys
-import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.patches import Rectangle
+from timelines import timeline as timeline  # for the notebooks
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "bench/results"
-RECORDED = HERE / "recorded_timeline.json"
 SECTOR = 32  # bytes that the memory delivers at least
 WARP = 32  # threads that run in step
 
@@ -95,71 +93,54 @@ def transactions(itemsize: int = 4) -> None:
     plt.show()
 
 
-def measure_timeline() -> dict:
-    """Return, in ms, when three calls came back to the host, and when each was done on the GPU."""
-    x = torch.rand(1 << 28, device="cuda")
-    torch.square(x)
-    torch.cuda.synchronize()
-    begin = torch.cuda.Event(enable_timing=True)
-    ends = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
-    begin.record()
-    begin.synchronize()
-    start, back = time.perf_counter(), []
-    for end in ends:
-        torch.square(x)
-        end.record()
-        back.append(1e3 * (time.perf_counter() - start))
-    torch.cuda.synchronize()
-    waited = 1e3 * (time.perf_counter() - start)
-    done = [begin.elapsed_time(end) for end in ends]
-    return {"gpu": torch.cuda.get_device_name(), "back": back, "done": done, "waited": waited}
+def handle_of(x: torch.Tensor) -> int:
+    """Return the address of a new AtenTensorHandle to x; whoever has it deletes it."""
+    capsule = torch._C._aoti.unsafe_alloc_void_ptrs_from_tensors([x])[0]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(capsule, None)
 
 
-def timeline() -> None:
-    """Host and device on one line of time: launches come back long before the work is done."""
-    if torch.cuda.is_available():
-        data = measure_timeline()
-        if os.environ.get("SQUARE_RECORD"):  # tools/notebooks.py, when it writes
-            RECORDED.write_text(json.dumps(data, indent=1) + "\n")
-    else:
-        data = json.loads(RECORDED.read_text())
-        print(f"No GPU here: this was recorded on {data['gpu']}.")
-    figure, ax = plt.subplots(figsize=(9, 2.4))
-    before = 0.0
-    for k, back in enumerate(data["back"]):
-        ax.barh("host", back - before, left=before, color=plt.cm.tab10(k), edgecolor="black")
-        before = back
-    ax.barh("host", data["waited"] - before, left=before, color="#eeeeee", edgecolor="black")
-    ax.text(before, 0, "   waits in synchronize()", va="center", fontsize=8)
-    before = 0.0
-    for k, done in enumerate(data["done"]):
-        ax.barh("device", done - before, left=before, color=plt.cm.tab10(k), edgecolor="black")
-        ax.text((before + done) / 2, 1, f"square {k + 1}", ha="center", va="center", fontsize=8)
-        before = done
-    ax.invert_yaxis()
-    ax.set_xlabel("ms")
-    figure.tight_layout()
-    plt.show()
-    calls = data["back"][-1]
-    print(f"three calls were back after {calls:.3f} ms; the last was done after {data['done'][-1]:.3f} ms")
+def delete(handle: int) -> None:
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib/libtorch_cpu.so"))
+    library.aoti_torch_delete_tensor_object.argtypes = [ctypes.c_void_p]
+    if library.aoti_torch_delete_tensor_object(handle):
+        raise RuntimeError("aoti_torch_delete_tensor_object failed")
+
+
+def owned(x: torch.Tensor, names: int) -> list[tuple[str, str, int, str]]:
+    """Return for each layer: its name for x, the layer, the address there, and who owns what.
+
+    names: how many Python names hold x.
+    """
+    before = x._use_count()
+    handle = handle_of(x)
+    during = x._use_count()
+    delete(handle)
+    after, bytes_ = x._use_count(), x.numel() * x.element_size()
+    return [
+        ("PyObject", "Python", id(x), f"names that hold it: {names}"),
+        ("at::Tensor", "C++ (03)", x._cdata, f"owners of the tensor: {before}"),
+        ("AtenTensorHandle", "C (04)", handle, f"owners with it: {during}; deleted: {after}"),
+        ("void *", "C and CUDA (02, 01)", x.data_ptr(), f"{bytes_} bytes, owner unknown"),
+    ]
 
 
 def owners(x: torch.Tensor) -> None:
-    """Who owns what along the call stack, with the numbers of this very tensor."""
-    boxes = (
-        ("PyObject", "Python", f"names that hold it: {sys.getrefcount(x) - 2}"),
-        ("at::Tensor", "C++ (03)", f"owners of the tensor: {x._use_count()}"),
-        ("AtenTensorHandle", "C (04)", "yours: delete it, once"),
-        ("void *", "C and CUDA (02, 01)", f"{x.numel() * x.element_size()} bytes at an address, no more"),
-    )
+    """Who owns what along the call stack, with the addresses and counts of this very tensor."""
+    names = sys.getrefcount(x) - 2  # less x here, and the argument
     figure, ax = plt.subplots(figsize=(10, 2))
-    for k, (name, where, text) in enumerate(boxes):
+    for k, (name, where, address, text) in enumerate(owned(x, names)):
         ax.add_patch(
-            Rectangle((k * 2.6, 0), 2.2, 1, facecolor=plt.cm.Blues(0.15 + 0.15 * k), edgecolor="black")
+            Rectangle((k * 2.6, 0), 2.2, 1, facecolor=plt.cm.Blues(0.15 + 0.1 * k), edgecolor="black")
         )
-        ax.text(k * 2.6 + 1.1, 0.72, name, ha="center", weight="bold", fontsize=9)
-        ax.text(k * 2.6 + 1.1, 0.45, where, ha="center", fontsize=8)
-        ax.text(k * 2.6 + 1.1, 0.15, text, ha="center", fontsize=7)
+        for y, line, weight in (
+            (0.78, name, "bold"),
+            (0.56, where, "normal"),
+            (0.34, hex(address), "normal"),
+            (0.12, text, "normal"),
+        ):
+            ax.text(k * 2.6 + 1.1, y, line, ha="center", va="center", weight=weight, fontsize=8)
         if k:
             ax.annotate("", (k * 2.6, 0.5), (k * 2.6 - 0.4, 0.5), arrowprops={"arrowstyle": "->"})
     ax.set_xlim(-0.1, 10.2)

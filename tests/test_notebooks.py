@@ -6,8 +6,9 @@ import re
 import sys
 
 import pytest
+import torch
 from c_library import run
-from stages import ROOT
+from stages import ROOT, needs_gpus
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
@@ -173,3 +174,48 @@ def test_sectors():
     assert len(pictures.sectors(4, 4, 4)) == 4
     assert pictures.sectors(1, 16, 1) == [16, 17]
     assert pictures.thread_of(17, 4, 4) == (1, 0)
+
+
+def test_owners():
+    """The picture's numbers are this tensor's, and its handle is gone afterwards."""
+    pytest.importorskip("matplotlib")
+    import pictures
+
+    x = torch.rand(7)
+    python, cxx, handle, pointer = pictures.owned(x, 1)
+    assert (python[2], cxx[2], pointer[2]) == (id(x), x._cdata, x.data_ptr())
+    assert handle[3] == "owners with it: 2; deleted: 1" and pointer[3].startswith("28 bytes")
+    assert x._use_count() == 1
+
+
+def test_recorded_timeline():
+    """What is drawn where there is no GPU was recorded on one, of programs that are still there."""
+    pytest.importorskip("matplotlib")
+    import timelines
+
+    data = json.loads(timelines.RECORDED.read_text())
+    assert data["gpu"] and data["programs"]
+    assert set(data["programs"]) <= set(timelines.PROGRAMS)
+    for program in data["programs"].values():
+        assert all(first < last for _, _, first, last in program["bars"])
+        assert {row for row, *_ in program["bars"]} > {"host"}
+
+
+@needs_gpus(1)
+@pytest.mark.gpu
+def test_timelines():
+    """On a GPU: calls are back before the work is done, and without a wait the square comes too early."""
+    pytest.importorskip("matplotlib")
+    import timelines
+
+    programs = timelines.measure()["programs"]
+    at_end, at_end_small, each, early, right = programs.values()
+
+    def ends(program, row):
+        return [last for where, name, _, last in program["bars"] if where == row and name != "wait"]
+
+    assert ends(at_end, "host")[-1] < ends(at_end, "device")[0]
+    assert ends(each, "device")[-1] > ends(at_end_small, "device")[-1]
+    assert early["y"] == [0.0] and right["y"] == [9.0]
+    assert ends(early, "current stream")[-1] < ends(early, "side stream")[-1]
+    assert ends(right, "current stream")[-1] > ends(right, "side stream")[-1]
