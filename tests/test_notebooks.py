@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The notebooks run from top to bottom, show real files, and hold no path of anybody's machine."""
 
+import ast
 import json
 import re
 import sys
@@ -144,6 +145,9 @@ def test_committed_with_outputs(path):
     assert "Runs " in text
 
 
+PREPARES = ("import ", "lesson.show(", "lesson.make(", "square = lesson.stage(")  # no results
+
+
 @each_notebook
 def test_lesson(path):
     """A question first, predictions before results, a summary and the way on at the end."""
@@ -151,6 +155,13 @@ def test_lesson(path):
     assert re.match(r"# 0\d: .*\?", texts[0])
     assert sum("redict" in text for text in texts) >= 3
     assert "## What you can say now" in texts[-1] and "**Next:**" in texts[-1]
+    before = ""
+    for cell in json.loads(path.read_text())["cells"][2:]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            before = source
+        elif not all(ast.unparse(node).startswith(PREPARES) for node in ast.parse(source).body):
+            assert "redict" in before, f"{cell['id']}: a result without a prediction"
 
 
 @each_notebook
