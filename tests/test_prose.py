@@ -51,11 +51,33 @@ def test_links(name):
             assert anchor in anchors(path.read_text()), f"{name}: {target} is no place in {file or name}"
 
 
-@pytest.mark.parametrize("before, after", list(pairwise([*STAGES, "docs/which_layer.md", "docs/next.md"])))
+@pytest.mark.parametrize(
+    "before, after", list(pairwise(["README.md", *STAGES, "docs/which_layer.md", "docs/next.md"]))
+)
 def test_reading_order(before, after):
     """A page ends with the link to the next."""
     target = links(text(before).rpartition("**Next:**")[2])[0]
     assert ((ROOT / before).parent / target).resolve() == ROOT / after
+
+
+GLOSSARY = re.findall(r'<a id="([\w-]+)">', text("docs/glossary.md"))
+TERM = re.compile(r"\[([^\]]+)\]\([^)]*glossary\.md#([\w-]+)\)")
+
+
+def told(name):
+    """The prose of a page without headings and without what leads on at its end."""
+    return re.sub(r"^(?:#|\*\*(?:Next|Try it):).*$", "", without_blocks(text(name)), flags=re.MULTILINE)
+
+
+def test_glossary():
+    """Each term of the glossary is a link where a stage uses it first, or else in the overview."""
+    pages = "\n".join(map(told, STAGES))
+    linked = {anchor for _, anchor in TERM.findall(pages)}
+    assert linked | {anchor for _, anchor in TERM.findall(told("README.md"))} == set(GLOSSARY)
+    for link in TERM.finditer(pages):
+        words = re.escape(link[1].strip("*`").removesuffix("s"))
+        earlier = re.search(rf"(?<![\w.]){words}s?(?!\w)", TERM.sub("", pages[: link.start()]))
+        assert not earlier, f"{link[1]!r} is used before it is linked to the glossary"
 
 
 @each_stage_page
