@@ -4,9 +4,11 @@
 from pathlib import Path
 
 import matplotlib
+from goals import both, moved
 
 matplotlib.rcParams.update({"svg.hashsalt": "square", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 from measure import quartiles
 
 COLORS = {
@@ -37,11 +39,8 @@ def bandwidth(result: dict) -> plt.Figure:
             mine = [c for c in cases if c["dtype"] == dtype and c["late"] == late]
             for name in dict.fromkeys(name for case in mine for name in case["us"]):
                 points = []
-                for case in mine:
-                    low, middle, high = (
-                        (case["bytes_in"] + case["bytes_out"]) / us / 1e3
-                        for us in quartiles(case["us"][name])
-                    )
+                for case in (case for case in mine if name in case["us"]):
+                    low, middle, high = (moved(case, name) / us / 1e3 for us in quartiles(case["us"][name]))
                     points.append((case["bytes_in"], middle, middle - high, low - middle))
                 x, y, below, above = zip(*points, strict=True)
                 style = {"color": COLORS.get(name), "lw": 2 if name == "05" else 1}
@@ -54,6 +53,30 @@ def bandwidth(result: dict) -> plt.Figure:
     for ax in axes[:, 0]:
         ax.set_ylabel("GB/s, read plus written")
     figure.suptitle(f"{result['machine']['gpu']}: each layer costs nothing once n is large")
+    return figure
+
+
+def dtypes(result: dict) -> plt.Figure:
+    """GB/s against bytes for every dtype: solid lines where x is aligned, dashed ones for x[1:]."""
+    cases = result["bandwidth"]["cases"]
+    names = list(dict.fromkeys(case["dtype"] for case in cases))
+    rows = -(-(len(names) + 1) // 4)  # one place more, for the legend
+    figure, axes = plt.subplots(rows, 4, figsize=(12, 2.4 * rows), sharex=True, sharey=True, squeeze=False)
+    for ax, dtype in zip(axes.flat, names, strict=False):
+        for name in ("torch.square", "copy", "one value", "05"):
+            for late, style in ((0, "-"), (1, "--")):
+                mine = [c for c in cases if (c["dtype"], c["late"]) == (dtype, late) and name in c["us"]]
+                sizes = [c["bytes_in"] for c in mine]
+                rates = [moved(c, name) / quartiles(c["us"][name])[1] / 1e3 for c in mine]
+                label = name + ", x[1:]" * late
+                ax.plot(sizes, rates, style, color=COLORS[name], lw=2 if name == "05" else 1, label=label)
+        ax.set_xscale("log", base=2)
+        ax.set_title(dtype)
+    for ax in axes.flat[len(names) :]:
+        ax.axis("off")
+    axes.flat[len(names)].legend(*axes.flat[0].get_legend_handles_labels(), loc="center", fontsize=8)
+    figure.supxlabel("bytes of input")
+    figure.supylabel("GB/s, read plus written")
     return figure
 
 
@@ -83,6 +106,7 @@ def call(result: dict) -> plt.Figure:
             ax.text(ns[name], bar, f" {ns[name]:.0f}", va="center", fontsize=8)
         ax.invert_yaxis()
         ax.margins(x=0.15)
+        ax.xaxis.set_major_locator(MaxNLocator(5))  # more numbers would run into each other
         ax.set_xlabel("ns of one call")
         ax.set_title(f"{'GPU: to queue the work' if device == 'cuda' else 'CPU'}, n = {data['n']}")
     return figure
@@ -100,9 +124,10 @@ def cpu(result: dict) -> plt.Figure:
     for ax, count in zip(axes[0], threads, strict=True):
         for n in sizes:
             us = {c["dtype"]: c["us"] for c in cases if c["n"] == n and c["threads"] == count}
-            y = [quartiles(us[d]["05"])[1] / quartiles(us[d]["torch.square"])[1] for d in dtypes]
+            there = [d for d in dtypes if both(us[d], "05", "torch.square")]
+            y = [quartiles(us[d]["05"])[1] / quartiles(us[d]["torch.square"])[1] for d in there]
             shade = plt.cm.viridis(sizes.index(n) / max(len(sizes) - 1, 1))
-            ax.plot(y, dtypes, "o", color=shade, label=f"2^{n.bit_length() - 1}")
+            ax.plot(y, there, "o", color=shade, label=f"2^{n.bit_length() - 1}")
         ax.axvline(1, color="black", lw=1)
         ax.set_xscale("log")
         ax.set_xlabel("time of torch_square.square / torch.square")
@@ -129,7 +154,9 @@ def build(result: dict) -> plt.Figure:
 
 
 def draw(section: str, result: dict, path: Path) -> None:
-    """Write the section's picture to PATH.png and PATH.svg, if it has one."""
+    """Write the section's picture to PATH.png and PATH.svg, if it has one; bandwidth has a second."""
     functions = {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}
     if section in functions:
         save(functions[section](result), path)
+    if section == "bandwidth":
+        save(dtypes(result), path.with_name(path.name.removesuffix(section) + "dtypes"))

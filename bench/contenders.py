@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import torch
+from measure import words
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
@@ -21,7 +22,16 @@ FOLDERS = {
     "04": "04_separate_files",
     "05": "05_setup_py",
 }
+DTYPES = [
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.complex32, torch.complex64, torch.complex128),
+]
 Square = Callable[[torch.Tensor], torch.Tensor]
+
+
+def name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def load(path: Path, name: str) -> ModuleType:
@@ -37,22 +47,39 @@ toolchain = load(ROOT / "03_load_inline/toolchain.py", "toolchain")
 
 
 @functools.cache
-def stages() -> dict[str, ModuleType]:
-    """Return the square.py of stages 02 to 05."""
-    return {name: load(ROOT / folder / "square.py", f"stage_{name}") for name, folder in FOLDERS.items()}
+def stages() -> tuple[dict[str, ModuleType], dict[str, str]]:
+    """Return the square.py of each of stages 02 to 05 that loads, and why another does not."""
+    found, missing = {}, {}
+    for name, folder in FOLDERS.items():
+        try:
+            found[name] = load(ROOT / folder / "square.py", f"stage_{name}")
+        except (Exception, SystemExit) as error:
+            missing[name] = words(error)
+    return found, missing
 
 
+def takes(stage: str, dtype: torch.dtype) -> bool:
+    """Whether the stage is made for this dtype: 03 has only some."""
+    return stage != "03" or dtype.is_floating_point or dtype in (torch.complex64, torch.complex128)
+
+
+@functools.cache
 def build(source: str) -> ctypes.CDLL:
-    """Compile a file of this folder and load it; it lives in a temporary folder."""
-    folder = Path(tempfile.mkdtemp(prefix="square-bench-"))
-    library, includes = folder / "library.so", [f"-I{ROOT / '02_c_launcher'}"]
-    if source.endswith(".cu"):
-        nvcc = [str(toolchain.cuda_home() / "bin/nvcc"), "-O3", *toolchain.nvcc_archs().split()]
-        command = [*nvcc, "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared", *toolchain.ldflags(folder)]
-    else:
-        command = [os.environ.get("CC", "gcc"), "-std=c17", "-O2", "-shared", "-fPIC"]
-    subprocess.run([*command, *includes, str(ROOT / "bench" / source), "-o", str(library)], check=True)
-    return ctypes.CDLL(str(library))
+    """Compile a file of this folder and load it. Raises RuntimeError with the compiler's words."""
+    with tempfile.TemporaryDirectory(prefix="square-bench-") as name:
+        folder = Path(name)
+        library, includes = folder / "library.so", [f"-I{ROOT / '02_c_launcher'}"]
+        if source.endswith(".cu"):
+            nvcc = [str(toolchain.cuda_home() / "bin/nvcc"), "-O3", *toolchain.nvcc_archs().split()]
+            command = [*nvcc, "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared"]
+            command += toolchain.ldflags(folder)
+        else:
+            command = [os.environ.get("CC", "gcc"), "-std=c17", "-O2", "-shared", "-fPIC"]
+        command += [*includes, str(ROOT / "bench" / source), "-o", str(library)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{source} does not compile: {done.stderr}")
+        return ctypes.CDLL(str(library))  # once loaded, it needs no file
 
 
 def one_value(codes: dict[torch.dtype, int]) -> Square:
@@ -122,7 +149,7 @@ def others(on_gpu: bool) -> tuple[dict[str, Square], dict[str, str]]:
             check(name, found[name], torch.float32, "cuda" if on_gpu else "cpu")
         except Exception as error:
             found.pop(name, None)
-            missing[name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            missing[name] = words(error)
     return found, missing
 
 
@@ -130,6 +157,18 @@ def numbers(n: int, dtype: torch.dtype, device: str) -> torch.Tensor:
     """Return n numbers of any dtype that PyTorch has arithmetic for."""
     x = torch.randint(0, 100, (n,), device=device, dtype=torch.uint8)
     return x.to(torch.complex64).mul_(1 + 1j).to(dtype) if dtype.is_complex else x.to(dtype)
+
+
+def checked(squares: dict[str, Square], dtype: torch.dtype, device: str, failed: dict[str, str]) -> dict:
+    """Return the contenders that are right for this dtype; why others are not is put into `failed`."""
+    good = {}
+    for name, square in squares.items():
+        try:
+            check(name, square, dtype, device)
+            good[name] = square
+        except Exception as error:
+            failed[name] = words(error)
+    return good
 
 
 def check(name: str, square: Square, dtype: torch.dtype, device: str) -> None:

@@ -27,7 +27,7 @@ DTYPES = (torch.float32, torch.uint8)
 
 def launch() -> None:
     """What ncu watches: for each dtype the kernel with one value a thread, then with packs."""
-    library = contenders.stages()["02"]
+    library = contenders.stages()[0]["02"]
     one_value = contenders.one_value(library.CODES)
     for dtype in DTYPES:
         x = contenders.numbers(N // dtype.itemsize, dtype, "cuda")

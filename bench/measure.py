@@ -40,14 +40,40 @@ def quartiles(samples: list[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def rounds(contenders: Mapping[str, Callable[[], float]], count: int, seed: int) -> dict[str, list[float]]:
-    """Return `count` samples of each contender, taken in turn, each round in another order."""
-    order, generator = list(contenders), random.Random(seed)
-    samples: dict[str, list[float]] = {name: [] for name in order}
+def words(error: BaseException) -> str:
+    """Return an exception as one line."""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
+
+
+def rounded(samples: dict[str, list[float]], scale: float = 1.0) -> dict[str, list[float]]:
+    return {name: [float(f"{value * scale:.4g}") for value in values] for name, values in samples.items()}
+
+
+def rounds(
+    contenders: Mapping[str, Callable[[], object]],
+    count: int,
+    seed: int,
+    failed: dict[str, str],
+    tick: Callable[[], None] = lambda: None,
+) -> dict[str, list]:
+    """Return `count` samples of each contender, taken in turn, each round in another order.
+
+    One that raises leaves the rounds; it has no samples, and its error is put into `failed`.
+    `tick` is called after each round.
+    """
+    generator = random.Random(seed)
+    samples: dict[str, list] = {name: [] for name in contenders}
     for _ in range(count):
+        order = list(samples)
         generator.shuffle(order)
         for name in order:
-            samples[name].append(contenders[name]())
+            try:
+                samples[name].append(contenders[name]())
+            except Exception as error:
+                failed[name] = words(error)
+                del samples[name]
+        tick()
     return samples
 
 
@@ -58,29 +84,31 @@ class Device:
         cache = torch.cuda.get_device_properties().L2_cache_size
         self.flush = torch.empty(max(4 * cache, 1 << 28), dtype=torch.uint8, device="cuda")
 
-    def sample(self, calls: Mapping[str, Call], count: int, seed: int) -> dict[str, list[float]]:
-        """Return microseconds of each call: `count` samples of each, interleaved.
+    def timed(self, call: Call) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+        """Queue a call between two events, with none of the host's time between them.
 
-        The flush keeps the device busy for longer than the host needs to queue the next call, so
-        that no time of the host is between the two events.
+        The flush keeps the device busy while the host queues the call. If the device is past the
+        first event by then, it may have waited for the host: again, behind twice as many flushes.
+        Raises RuntimeError if 64 are too few, as they are for a call that waits for the device.
         """
-        pairs: dict[str, list] = {name: [] for name in calls}
-
-        def queue(name: str, call: Call) -> Callable[[], float]:
-            def run() -> float:
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        for flushes in (1, 2, 4, 8, 16, 32, 64):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            for _ in range(flushes):
                 self.flush.zero_()
-                begin.record()
-                call()
-                end.record()
-                pairs[name].append((begin, end))
-                return 0.0
+            begin.record()
+            call()
+            end.record()
+            if not begin.query():
+                return begin, end
+        raise RuntimeError("the device was always faster than the host: no time of its own to be had")
 
-            return run
-
-        for call in calls.values():  # warm-up: compiles, allocates, loads
-            call(), call()
-        rounds({name: queue(name, call) for name, call in calls.items()}, count, seed)
+    def sample(
+        self, calls: Mapping[str, Call], count: int, seed: int, failed: dict[str, str]
+    ) -> dict[str, list[float]]:
+        """Return microseconds of each call: `count` samples of each, interleaved, as rounds() does."""
+        rounds(calls, 2, seed, failed)  # warm-up: compiles, allocates, loads
+        timers = {name: lambda c=call: self.timed(c) for name, call in calls.items() if name not in failed}
+        pairs = rounds(timers, count, seed, failed)
         torch.cuda.synchronize()
         return {name: [1e3 * a.elapsed_time(b) for a, b in pair] for name, pair in pairs.items()}
 

@@ -35,7 +35,8 @@ def newest(folder: Path) -> dict[str, tuple[str, dict]]:
     found = {}
     for name, result in sorted(results.items(), key=lambda item: rank(item[1]["machine"])):
         for section in TABLES:
-            if section in result and "skipped" not in result[section]:
+            data = result.get(section, {"skipped": ""})
+            if "skipped" not in data and data.get("cases", True):  # no case: everything failed
                 found[section] = name, result
     return found
 
@@ -52,8 +53,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def gbps(case: dict, name: str) -> str:
     if name not in case["us"]:
         return ""
-    moved = 2 * case["bytes_in"] if name == "copy" else case["bytes_in"] + case["bytes_out"]
-    low, middle, high = (moved / us / 1e3 for us in quartiles(case["us"][name]))
+    low, middle, high = (goals.moved(case, name) / us / 1e3 for us in quartiles(case["us"][name]))
     return f"{middle:.0f} ± {abs(low - high) / 2:.0f}"
 
 
@@ -63,10 +63,10 @@ def bandwidth_table(result: dict) -> str:
     names = ["torch.square", "copy", "one value", "05"]
     rows = []
     for dtype in dict.fromkeys(case["dtype"] for case in cases):
-        two = [case for case in cases if case["dtype"] == dtype and case["bytes_in"] == size]
-        rows.append(
-            [dtype, *(gbps(two[0], name) for name in names), gbps(two[1], names[0]), gbps(two[1], "05")]
-        )
+        of_size = {c["late"]: c for c in cases if c["dtype"] == dtype and c["bytes_in"] == size}
+        if {0, 1} <= set(of_size):
+            rows.append([dtype, *(gbps(of_size[0], name) for name in names)])
+            rows[-1] += [gbps(of_size[1], name) for name in ("torch.square", "05")]
     head = ["dtype", "torch.square", "copy", "one value a thread*", "**packs (05)**", "x[1:]: torch.square"]
     text = (
         f"GB/s read plus written, {size >> 20} MiB of input, median ± half the distance of the quartiles:\n\n"
@@ -100,7 +100,8 @@ def cpu_table(result: dict) -> str:
             for n in powers:
                 key = (dtype, n, count)
                 us = next(c["us"] for c in cases if (c["dtype"], c["n"], c["threads"]) == key)
-                row.append(f"{quartiles(us['05'])[1] / quartiles(us['torch.square'])[1]:.2f}")
+                there = goals.both(us, "05", "torch.square")
+                row.append(f"{goals.ratio(us['05'], us['torch.square'], '').value:.2f}" if there else "")
         rows.append(row)
     head = [f"2^{n.bit_length() - 1}, {count} thread{'s' * (count > 1)}" for count in threads for n in powers]
     return "CPU time of `torch_square.square` over that of `torch.square`:\n\n" + table(
@@ -133,7 +134,15 @@ def machine_line(machine: dict) -> str:
     ]
     parts += [f"nvcc {machine['nvcc']}" if machine["nvcc"] else None, f"Python {machine['python']}"]
     parts += [machine["compiler"], f"driver {machine['driver']}" if machine.get("driver") else None]
-    return ", ".join(part for part in parts if part) + f"; {machine['date']}."
+    trial = "; a quick trial" if machine.get("quick") else ""
+    return ", ".join(part for part in parts if part) + f"; {machine['date']}{trial}."
+
+
+def missing_line(section: dict) -> str:
+    """Return what could not be measured, with the first line of the reason; "" if all could."""
+    missing = section.get("missing", {})
+    reasons = [f"{what} ({(why.splitlines() or [''])[0]})" for what, why in missing.items()]
+    return f"Not measured: {'; '.join(reasons)}." if missing else ""
 
 
 def chart(name: str, kind: str, alt: str) -> str:
@@ -156,7 +165,10 @@ def sections(found: dict[str, tuple[str, dict]]) -> dict[str, str]:
         make, alt = TABLES[section]
         machine = result.get("machines", {}).get(section, result["machine"])
         parts = [] if alt is None else [chart(name, section, alt), machine_line(machine)]
-        texts[section] = "\n\n".join([*parts, make(result)])
+        if section == "bandwidth":
+            parts.insert(1, chart(name, "dtypes", "The same for every dtype, aligned and one element late"))
+        parts += [make(result), missing_line(result[section])]
+        texts[section] = "\n\n".join(part for part in parts if part)
     return texts
 
 

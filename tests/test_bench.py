@@ -70,7 +70,7 @@ def test_rounds_interleave():
     """Each contender has a sample in each round, and the rounds differ in their order."""
     seen = []
     contenders = {name: lambda name=name: seen.append(name) or 1.0 for name in "abcd"}
-    samples = measure.rounds(contenders, 10, seed=1)
+    samples = measure.rounds(contenders, 10, seed=1, failed={})
     assert all(len(values) == 10 for values in samples.values())
     turns = [tuple(seen[i : i + 4]) for i in range(0, 40, 4)]
     assert all(sorted(turn) == list("abcd") for turn in turns)
