@@ -6,83 +6,12 @@
 #define Py_LIMITED_API 0x030A0000 /* one binary for Python 3.10 and newer */
 #include <Python.h>
 
-#include "square_launch.h"
-#include "tensor_layout.h"
-#include "torch_c_abi.h"
-#include <stdio.h>
+#include "torch_tensor.h"
 
 #ifndef OPERATOR_NAMESPACE
 #define OPERATOR_NAMESPACE "square_c" /* torch.ops.square_c.square */
 #endif
 #define GRAIN 32768 /* elements below which another thread costs more than it saves */
-
-static const char *failed(const char *call) {
-    return torch_exception_get_what_without_backtrace ? torch_exception_get_what_without_backtrace()
-                                                      : call;
-}
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        if ((call) != 0) return failed("libtorch refused " #call);                                 \
-    } while (0)
-#define PASS(call)                                                                                 \
-    do {                                                                                           \
-        const char *const error = (call);                                                          \
-        if (error) return error;                                                                   \
-    } while (0)
-
-/* PyTorch's dtypes: those of enum square_dtype, in its order, and others to name in a refusal. */
-#define DTYPE(name) {aoti_torch_dtype_##name, #name, 0}
-static struct {
-    int32_t (*ask)(void);
-    const char *name;
-    int32_t number; /* PyTorch's; torch 2.11 has no function to ask for the last one */
-} dtypes[] = {      // clang-format off
-    DTYPE(bool), DTYPE(uint8), DTYPE(int8), DTYPE(int16), DTYPE(int32), DTYPE(int64),
-    DTYPE(float16), DTYPE(bfloat16), DTYPE(float32), DTYPE(float64),
-    DTYPE(complex32), DTYPE(complex64), DTYPE(complex128),
-    DTYPE(uint16), DTYPE(uint32), DTYPE(uint64),
-    DTYPE(float8_e5m2), DTYPE(float8_e4m3fn), DTYPE(float8_e5m2fnuz), DTYPE(float8_e4m3fnuz),
-    {NULL, "float8_e8m0fnu", 44}};
-// clang-format on
-enum { DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
-
-/* A copy of what a tensor says of itself: another thread may resize it meanwhile. */
-struct tensor {
-    void *data;
-    int64_t numel, ndim, sizes[MAX_DIMS], strides[MAX_DIMS];
-    int32_t torch_dtype, device_type, device;
-    int dtype; /* enum square_dtype */
-    bool on_cpu;
-};
-
-static const char *read_tensor(AtenTensorHandle handle, struct tensor *t) {
-    static _Thread_local char refusal[200];
-    int64_t *sizes, *strides;
-    TRY(aoti_torch_get_data_ptr(handle, &t->data));
-    TRY(aoti_torch_get_dim(handle, &t->ndim));
-    TRY(aoti_torch_get_sizes(handle, &sizes));
-    TRY(aoti_torch_get_strides(handle, &strides));
-    TRY(aoti_torch_get_dtype(handle, &t->torch_dtype));
-    TRY(aoti_torch_get_device_type(handle, &t->device_type));
-    TRY(aoti_torch_get_device_index(handle, &t->device));
-    t->on_cpu = t->device_type == aoti_torch_device_type_cpu();
-    if (t->ndim > MAX_DIMS) return "square: x has more than 64 dimensions";
-    t->numel = 1;
-    for (int64_t d = 0; d < t->ndim; ++d) {
-        t->numel *= t->sizes[d] = sizes[d];
-        t->strides[d] = strides[d];
-    }
-
-    int i = 0;
-    while (i < DTYPES && dtypes[i].number != t->torch_dtype) ++i;
-    t->dtype = i;
-    if (i < SQUARE_DTYPES && !(t->on_cpu && i == SQUARE_COMPLEX32)) return NULL;
-    snprintf(refusal, sizeof(refusal),
-             "square: x is %s; taken are bool, uint8, int8 to int64, float16, bfloat16, float32, "
-             "float64, complex64, complex128 and, on a GPU, complex32",
-             i < DTYPES ? dtypes[i].name : "of an unknown dtype");
-    return refusal;
-}
 
 static bool aligned(const struct tensor *x) {
     return (uintptr_t)x->data % (uintptr_t)square_element_size(x->dtype) == 0;
@@ -91,15 +20,16 @@ static bool aligned(const struct tensor *x) {
 struct job {
     const char *x;
     char *y;
-    int64_t in_size, out_size;
     int dtype;
     _Atomic int error;
 };
 
 static void square_part(int64_t begin, int64_t end, void *context) {
     struct job *job = context;
-    const int error = square_cpu(job->x + begin * job->in_size, job->y + begin * job->out_size,
-                                 end - begin, job->dtype);
+    const int64_t size = square_element_size(job->dtype);
+    const int64_t y_size = job->dtype == SQUARE_BOOL ? (int64_t)sizeof(int64_t) : size;
+    const int error =
+        square_cpu(job->x + begin * size, job->y + begin * y_size, end - begin, job->dtype);
     if (error != SQUARE_OK) job->error = error;
 }
 
@@ -107,9 +37,7 @@ static void square_part(int64_t begin, int64_t end, void *context) {
 static const char *compute(const struct tensor *x, void *y) {
     int error = square_check(x->data, y, x->numel, x->dtype);
     if (error == SQUARE_OK && x->on_cpu) {
-        const int64_t size = square_element_size(x->dtype);
-        struct job job = {.x = x->data, .y = y, .in_size = size, .dtype = x->dtype};
-        job.out_size = x->dtype == SQUARE_BOOL ? 8 : size;
+        struct job job = {.x = x->data, .y = y, .dtype = x->dtype};
         if (x->numel <= GRAIN) {
             square_part(0, x->numel, &job);
         } else {

@@ -29,9 +29,14 @@ def test_dtensor(first, tmp_path):
         )
         for rank in range(2)
     ]
-    for process in both:
-        out, err = process.communicate(timeout=180)
-        assert process.returncode == 0 and out.strip().endswith("good"), err[-3000:]
+    try:
+        for process in both:
+            out, err = process.communicate(timeout=180)
+            assert process.returncode == 0 and out.strip().endswith("good"), err[-3000:]
+    finally:
+        for process in both:
+            process.kill()  # one that waits for the other
+            process.communicate()
 
 
 class Network(torch.nn.Module):

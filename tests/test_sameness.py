@@ -24,6 +24,7 @@ LINKS = {
     "04_separate_files/square.c": ("05_setup_py/csrc",),
     "04_separate_files/torch_c_abi.h": ("05_setup_py/csrc",),
     "04_separate_files/tensor_layout.h": ("05_setup_py/csrc",),
+    "04_separate_files/torch_tensor.h": ("05_setup_py/csrc",),
 }
 
 

@@ -1,0 +1,1 @@
+../../04_separate_files/torch_tensor.h
