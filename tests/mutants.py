@@ -25,6 +25,8 @@ OPERATOR = "04_separate_files/square.c"
 LOAD = "04_separate_files/square.py"
 ABI = "04_separate_files/torch_c_abi.h"
 LAYOUT = "04_separate_files/tensor_layout.h"
+PACKAGE = "05_setup_py/src/torch_square/_operator.py"
+FACE = "05_setup_py/src/torch_square/__init__.py"
 HOST_PROGRAM = "01_pure_cuda/build/square_on_host"
 
 # What make builds for a test, the file of tests, and pytest's -k.
@@ -43,6 +45,12 @@ LAYOUTS_04 = "", "tests/test_layouts.py", "04-cpu and float32 and not lazy"
 REFUSALS_04 = "", "tests/test_refusals.py", "04-cpu and (version or grad or leaf or bool)"
 BUILD_04 = "", "tests/test_build.py", "test_04_is_compiled_as_c"
 ABI_04 = "", "tests/test_torch_c_abi.py", ""
+AUTOGRAD_05 = "05", "tests/test_package_autograd.py", "gradcheck or forward"
+TRANSFORMS_05 = "05", "tests/test_package_transforms.py", "cpu"
+MODES_05 = "05", "tests/test_package_modes.py", ""
+OPCHECK_05 = "05", "tests/test_package_opcheck.py", "fake or sparse or kinds"
+DTENSOR_05 = "05", "tests/test_package_distributed.py", "dtensor"
+COMPILE_05 = "05", "tests/test_package_compile.py", "layouts"
 GPU_02 = LIBRARY, "tests/test_gpu.py", "02"
 GPU_03 = "", "tests/test_gpu.py", "03"
 GPU_04 = "", "tests/test_gpu.py", "04"
@@ -129,6 +137,28 @@ FAULTS = {
         "grad taken": ("x.requires_grad and torch.is_grad_enabled()", "False"),
     },
     (LOAD, BUILD_04, 0): {"built as C++": ('"-x c -std=c17 ', '"-fpermissive ')},
+    (PACKAGE, AUTOGRAD_05, 0): {
+        "3x": ("return 2 * x", "return 3 * x"),
+        "gradient not conjugated": ("_derivative(x).conj()", "_derivative(x)"),
+        "no tangent": ("        ctx.save_for_forward(x)\n", ""),
+    },
+    (PACKAGE, TRANSFORMS_05, 0): {
+        "forward mode stays off": ("with forward_mode():", "if True:"),
+        "batch in the first place": (", in_dims[0]\n", ", 0\n"),
+    },
+    (PACKAGE, MODES_05, 0): {
+        "half stays half": ('register_autocast(_name, "cuda"', 'register_autocast(_name, "cpu"')
+    },
+    (PACKAGE, OPCHECK_05, 0): {
+        "strides of the fake": ("    return torch.square(x)\n", "    return torch.square(x).contiguous()\n"),
+        "nothing refused": ("_OTHER_KINDS)(_refuse)", "[])(_refuse)"),
+    },
+    (PACKAGE, DTENSOR_05, 0): {"no shards": ("*map(Shard, range(x.ndim))", "")},
+    (FACE, COMPILE_05, 0): {"a private name is traced": ("        and not is_dynamo_compiling()\n", "")},
+    (FACE, MODES_05, 0): {
+        "inference tensors written anywhere": ("elif torch.is_inference_mode_enabled():", "elif True:"),
+        "out= cut down": ("_kind(result.dtype) > _kind(out.dtype)", "False"),
+    },
     (ABI, ABI_04, 0): {
         "an int for an int64_t": ("int64_t *ret_dim", "int32_t *ret_dim"),
         "an argument less": ("(bool cond, const char *func, ", "(bool cond, "),

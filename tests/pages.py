@@ -6,7 +6,7 @@ import re
 import pytest
 from stages import ROOT
 
-NOT_OURS = {"build", "dist", "work", ".venv", ".git", ".pytest_cache"}
+NOT_OURS = {"build", "dist", "mine", ".venv", ".git", ".pytest_cache"}
 PAGES = [
     str(page.relative_to(ROOT))
     for page in sorted(ROOT.rglob("*.md"))
