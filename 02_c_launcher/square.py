@@ -45,8 +45,10 @@ def _check(name: str, x: torch.Tensor) -> None:
 
 
 def _call(name: str, x: torch.Tensor, y: torch.Tensor) -> None:
-    # y's numel: nobody else has y, while another thread may give x another shape.
-    arguments = x.data_ptr(), y.data_ptr(), y.numel(), CODES[x.dtype]
+    n = y.numel()  # y's: nobody else has y, while another thread may give x another shape
+    if n and x.untyped_storage().nbytes() < (x.storage_offset() + n) * x.element_size():
+        raise ValueError(f"{name}: x has lost memory: its storage was freed or made smaller")
+    arguments = x.data_ptr(), y.data_ptr(), n, CODES[x.dtype]
     if x.is_cuda:
         with torch.cuda.device(x.device):
             error = _library.square_launch(*arguments, torch.cuda.current_stream().cuda_stream)

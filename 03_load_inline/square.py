@@ -203,6 +203,9 @@ static void check(const at::Tensor &x) {
 static void square_into(const at::Tensor &x, const at::Tensor &y) {
     // y's numel, here and below: nobody else has y, while another thread may give x another shape.
     if (y.numel() == 0) return; // a grid of no blocks is an error to CUDA
+    TORCH_CHECK((x.storage_offset() + y.numel()) * x.element_size() <=
+                    static_cast<int64_t>(x.storage().nbytes()),
+                "square: x has lost memory: its storage was freed or made smaller");
     x.is_cuda() ? square_cuda(x, y) : square_cpu(x, y);
 }
 
@@ -217,7 +220,8 @@ at::Tensor square_(at::Tensor x) {
     check(x);
     TORCH_CHECK(!x.is_inference() || c10::InferenceMode::is_enabled(),
                 "square_: x was made in inference mode, and can change only there");
-    square_into(x, x);
+    const at::Tensor y = x.detach(); // the same memory, and a shape that nobody else changes
+    square_into(y, y);
     x.unsafeGetTensorImpl()->bump_version(); // the pointer goes past autograd: tell it
     return x;
 }

@@ -60,6 +60,12 @@ static const char *compute(const struct tensor *x, void *y) {
     return error == SQUARE_OK ? NULL : square_error_string(error);
 }
 
+/* Deletes a handle, if there is one; of two errors, the first counts. */
+static const char *drop(AtenTensorHandle handle, const char *error) {
+    if (!handle || aoti_torch_delete_tensor_object(handle) == 0 || error) return error;
+    return failed("libtorch refused to delete a tensor");
+}
+
 /* Where x has gaps, overlaps or is not aligned, *copy becomes a dense one and is squared instead. */
 static const char *square_new(AtenTensorHandle handle, AtenTensorHandle *y,
                               AtenTensorHandle *copy) {
@@ -96,12 +102,6 @@ static const char *square_in_place(AtenTensorHandle handle, bool lazy, AtenTenso
     PASS(compute(&x, x.data));
     TRY(aoti_torch_copy_(handle, *copy, false));
     return NULL;
-}
-
-/* Deletes a handle, if there is one; of two errors, the first counts. */
-static const char *drop(AtenTensorHandle handle, const char *error) {
-    if (!handle || aoti_torch_delete_tensor_object(handle) == 0 || error) return error;
-    return failed("libtorch refused to delete a tensor");
 }
 
 static void raise(const char *error) {

@@ -41,16 +41,23 @@ _square = torch.ops.square_c.square.default
 _square_ = torch.ops.square_c.square_.default
 
 
+def _need_memory(x: torch.Tensor) -> None:
+    """Raise torch's own error, lost on the way through C, if the square and a copy of x find no memory."""
+    kept = [] if x.is_contiguous() else [torch.empty_like(x)]
+    kept.append(torch.empty_like(x, dtype=torch.int64 if x.dtype is torch.bool else x.dtype))
+
+
 def _call(name: str, operator: torch._ops.OpOverload, x: torch.Tensor) -> torch.Tensor | None:
     # The only thing that C cannot ask of a tensor.
     if isinstance(x, torch.Tensor) and x.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{name}: x requires grad, and this operator has no derivative; use no_grad()")
     try:
         return operator(x)
-    except RuntimeError:  # explained only when there is something to explain
+    except RuntimeError as error:  # explained only when there is something to explain
         if refused := refusal(name, x):
             raise refused from None
-        torch.empty_like(x)  # if memory was short, this raises torch's own OutOfMemoryError
+        if "out of memory" in str(error) or "libtorch refused" in str(error):  # its text: torch 2.13 on
+            _need_memory(x)
         raise
 
 

@@ -13,6 +13,13 @@ enum layout {
     OVERLAP /* some on top of others, as an expanded tensor's; or told apart by no simple rule */
 };
 
+/* How many elements lie between the first and the last, both included, of a tensor that has some. */
+static inline int64_t reach_of(int64_t ndim, const int64_t *sizes, const int64_t *strides) {
+    int64_t reach = 1;
+    for (int64_t d = 0; d < ndim; ++d) reach += (sizes[d] - 1) * strides[d];
+    return reach;
+}
+
 static inline enum layout layout_of(int64_t ndim, const int64_t *sizes, const int64_t *strides) {
     int64_t order[MAX_DIMS], count = 0, span = 1;
     enum layout layout = DENSE;

@@ -26,6 +26,8 @@ int32_t aoti_torch_get_data_ptr(AtenTensorHandle tensor, void **ret_data_ptr);
 int32_t aoti_torch_get_dim(AtenTensorHandle tensor, int64_t *ret_dim);
 int32_t aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t **ret_sizes);
 int32_t aoti_torch_get_strides(AtenTensorHandle tensor, int64_t **ret_strides);
+int32_t aoti_torch_get_storage_offset(AtenTensorHandle tensor, int64_t *ret_storage_offset);
+int32_t aoti_torch_get_storage_size(AtenTensorHandle tensor, int64_t *ret_size);
 int32_t aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t *ret_dtype);
 int32_t aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t *ret_device_type);
 int32_t aoti_torch_get_device_index(AtenTensorHandle tensor, int32_t *ret_device_index);

@@ -48,11 +48,13 @@ struct tensor {
 
 static inline const char *read_tensor(AtenTensorHandle handle, struct tensor *t) {
     static _Thread_local char refusal[200];
-    int64_t *sizes, *strides;
+    int64_t *sizes, *strides, offset, bytes;
     TRY(aoti_torch_get_data_ptr(handle, &t->data));
     TRY(aoti_torch_get_dim(handle, &t->ndim));
     TRY(aoti_torch_get_sizes(handle, &sizes));
     TRY(aoti_torch_get_strides(handle, &strides));
+    TRY(aoti_torch_get_storage_offset(handle, &offset));
+    TRY(aoti_torch_get_storage_size(handle, &bytes));
     TRY(aoti_torch_get_dtype(handle, &t->torch_dtype));
     TRY(aoti_torch_get_device_type(handle, &t->device_type));
     TRY(aoti_torch_get_device_index(handle, &t->device));
@@ -67,7 +69,12 @@ static inline const char *read_tensor(AtenTensorHandle handle, struct tensor *t)
     int i = 0;
     while (i < DTYPES && dtypes[i].number != t->torch_dtype) ++i;
     t->dtype = i;
-    if (i < SQUARE_DTYPES && !(t->on_cpu && i == SQUARE_COMPLEX32)) return NULL;
+    if (i < SQUARE_DTYPES && !(t->on_cpu && i == SQUARE_COMPLEX32)) {
+        const int64_t size = square_element_size(i);
+        if (t->numel == 0 || (offset + reach_of(t->ndim, t->sizes, t->strides)) * size <= bytes)
+            return NULL;
+        return "square: x has lost memory: its storage was freed or made smaller";
+    }
     snprintf(refusal, sizeof(refusal),
              "square: x is %s; taken are bool, uint8, int8 to int64, float16, bfloat16, float32, "
              "float64, complex64, complex128 and, on a GPU, complex32",

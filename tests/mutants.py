@@ -36,10 +36,12 @@ C_TEST = LIBRARY, "tests/test_c_interface.py", "not cuda:"
 C_GUARDS = LIBRARY, "tests/test_c_interface.py", "guards and cuda:0"
 VALUES_02 = LIBRARY, "tests/test_values.py", "02"
 LAYOUTS_02 = LIBRARY, "tests/test_layouts.py", "02-cpu"
+MEMORY_02 = LIBRARY, "tests/test_memory.py", "02-cpu"
 REFUSALS_02 = LIBRARY, "tests/test_refusals.py", "02"
 PROGRAMS = HOST_PROGRAM, "tests/test_c_programs.py", "host and not device"
 STRING_03 = "", "tests/test_sameness.py", "string"
 EMPTY_03 = "", "tests/test_values.py", "03-cuda:0 and none"
+MEMORY_04 = "", "tests/test_memory.py", "04-cpu"
 VALUES_04 = "", "tests/test_values.py", "04"
 LAYOUTS_04 = "", "tests/test_layouts.py", "04-cpu and float32 and not lazy"
 REFUSALS_04 = "", "tests/test_refusals.py", "04-cpu and (version or grad or leaf or bool)"
@@ -104,6 +106,9 @@ FAULTS = {
         "strided taken": ("if not x.is_contiguous():", "if False:"),
         "conjugate taken": ("if x.is_conj() or x.is_neg():", "if False:"),
     },
+    (CTYPES, MEMORY_02, 0): {
+        "lost memory unseen": ("if n and x.untyped_storage()", "if 0 and x.untyped_storage()")
+    },
     (CTYPES, REFUSALS_02, 0): {
         "grad taken": ("x.requires_grad and torch.is_grad_enabled()", "False"),
         "version not counted": ("    torch.autograd.graph.increment_version(x)", "    0"),
@@ -127,6 +132,7 @@ FAULTS = {
         "gaps unseen": ("layout = GAPS", "layout = DENSE"),
         "overlaps unseen": ("return OVERLAP", "return DENSE"),
     },
+    (OPERATOR, MEMORY_04, 0): {"lost memory unseen": ("* size <= bytes", "* size < INT64_MAX")},
     (OPERATOR, VALUES_04, 0): {"half of the elements": ("_for(0, x->numel,", "_for(0, x->numel / 2,")},
     (OPERATOR, GPU_04, 1): {"stream 0": ("x->dtype, stream)", "x->dtype, NULL)")},
     (OPERATOR, GPU_04, 2): {

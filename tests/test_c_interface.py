@@ -142,12 +142,13 @@ def test_errors_in_words():
     assert words(ERRORS["OK"]) == "no error"
 
 
-@pytest.mark.parametrize("number", (1, 2, 35, 100, 209, 700, 99999))
+@pytest.mark.parametrize("number", (1, 2, 35, 100, 209, 700, 710, 719, 720, 99999))
 def test_cuda_errors_in_words(number):
     """A positive number is CUDA's, and so are its words."""
     if "cudaLaunchKernel" not in run("nm", "-D", LIBRARY).stdout:
         pytest.skip("the library is built without CUDA")
     assert re.search(r"cudaError|unrecognized|unknown", words(number), re.IGNORECASE)
+    assert ("earlier launch: CUDA_LAUNCH_BLOCKING=1" in words(number)) == (number in (700, 710, 719))
 
 
 def test_codes_are_those_of_the_header():

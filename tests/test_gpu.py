@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from c_library import compile, cuda_home
+from c_library import compile, cuda_home, run
 from compare import assert_equal, assert_square
 from copies import Copy
 from inputs import values
 from refusing import assert_good_call
-from stages import GPUS, REFUSED, STAGES, each_stage, needs_gpus
+from stages import GPUS, REFUSED, ROOT, STAGES, each_stage, needs_gpus
 
 pytestmark = [pytest.mark.gpu, needs_gpus(1)]
 two_gpus = needs_gpus(2)
@@ -196,19 +196,29 @@ def test_failed_launch(stage, tmp_path):
     assert result.stdout.count("no kernel image is available") == 2
 
 
+EARLIER = """
+import sys, time, torch
+sys.path.insert(0, sys.argv[1])
+import square as stage
+x = torch.ones(3, device="cuda")
+stage.square(x)
+x[torch.tensor([7], device="cuda")]  # a kernel of torch's that fails an assertion, a little later
+time.sleep(1)
+try:
+    stage.square(x)
+except RuntimeError as error:
+    print("raised", error)
+print(stage.square(torch.tensor([3.0])).tolist(), "alive")
+"""
+
+
 @each_stage
-def test_out_of_memory(stage):
-    """No memory for the result is torch's OutOfMemoryError; a smaller call works."""
-    x = torch.empty(1 << 28, dtype=torch.uint8, device="cuda").view(torch.float16)
-    torch.cuda.empty_cache()
-    total = torch.cuda.get_device_properties(0).total_memory
-    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + (1 << 24)) / total)
-    try:
-        with pytest.raises(torch.OutOfMemoryError):
-            stage.square(x)
-        assert_good_call(stage, "cuda")
-    finally:
-        torch.cuda.set_per_process_memory_fraction(1.0)
+def test_crash_of_an_earlier_kernel(stage):
+    """CUDA's words, and that the error may be an earlier launch's; on the CPU the stage goes on."""
+    result = run(sys.executable, "-c", EARLIER, ROOT / stage.folder, timeout=120)
+    assert "[9.0] alive" in result.stdout, result.stdout + result.stderr
+    raised = result.stdout.partition("raised")[2]
+    assert "device-side assert" in raised and "CUDA_LAUNCH_BLOCKING=1" in raised, result.stdout
 
 
 @two_gpus

@@ -19,12 +19,15 @@ def resident():
 
 
 def failing(stage, device):
-    """Inputs that are refused at different depths: Python, the checks in C, in place."""
-    overlapping = torch.ones(1, device=device).expand(4096)
+    """Inputs that are refused at different depths: Python, the checks in C, in place, no memory."""
+    one, freed = torch.ones(1, device=device), torch.ones(4096, device=device)[1:]
+    freed.untyped_storage().resize_(0)
     return [
         (stage.square, torch.ones(4096, dtype=torch.uint16).to(device)),
-        (stage.square_, overlapping),
+        (stage.square_, one.expand(4096)),
         (stage.square_, torch.ones(4096, dtype=torch.bool, device=device)),
+        (stage.square, freed),
+        (stage.square, one.expand(2**45)),  # a copy of it, where one is made, finds no memory
         (stage.square, "no tensor"),
     ]
 
@@ -43,12 +46,12 @@ def test_failing_calls(stage, device):
     for _ in range(100):  # caches of torch and Python fill up
         call()
     gc.collect()
-    uses = [x._use_count() for _, x in inputs[:3]]
+    uses = [x._use_count() for _, x in inputs[:-1]]
     memory, files = resident(), len(os.listdir("/proc/self/fd"))
     for _ in range(CALLS // len(inputs)):
         call()
     gc.collect()
-    assert [x._use_count() for _, x in inputs[:3]] == uses
+    assert [x._use_count() for _, x in inputs[:-1]] == uses
     assert len(os.listdir("/proc/self/fd")) == files
     assert resident() - memory < 8 << 20  # a leaked tensor of each call would be 20 MB and more
     assert_good_call(stage, device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The C operator inside Python, and the C interface with random arguments, under ASan and UBSan."""
+"""The C operators inside Python, and the C interface with random arguments, under ASan and UBSan."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from c_library import compile, run
+from copies import Copy
 from stages import ROOT
 
 TESTS = ROOT / "tests"
@@ -39,7 +40,8 @@ def preloaded():
         **os.environ,
         "LD_PRELOAD": ":".join(libraries),
         "PYTHONMALLOC": "malloc",
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps much until its end; test_leaks.py counts
+        # Python keeps much until its end (test_leaks.py counts); too large a malloc is to return null.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
 
@@ -51,6 +53,33 @@ def test_operator(operator):
     result = run(sys.executable, program, operator, env=preloaded(), timeout=300)
     assert result.returncode == 0, result.stderr[-4000:]
     assert int(re.search(r"(\d+) calls", result.stdout)[1]) > 800
+
+
+HOST_ONLY = "def cuda_home():\n    return None\n\n\n"
+FILES = [f"tests/test_{name}.py" for name in ("layouts", "memory", "properties", "refusals", "values")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stage", ("04", "05"))
+def test_suite(tmp_path, stage):
+    """The suite's own tests of the CPU: 04 and 05 as they build themselves, by compilers that sanitize."""
+    environment = preloaded()
+    for variable, compiler in ("CC", "gcc"), ("CXX", "g++"):
+        wrapper = tmp_path / compiler
+        wrapper.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec {compiler} {" ".join(SANITIZE)} "$@"\n')
+        wrapper.chmod(0o755)
+        environment[variable] = str(wrapper)
+    copy = Copy(tmp_path / "copy", **{**environment, "LD_PRELOAD": ""})
+    main = 'if __name__ == "__main__":'
+    copy.edit("03_load_inline/toolchain.py", main, HOST_ONLY + main)
+    site = tmp_path / "site"
+    if stage == "05":
+        assert copy.pip_install(site).returncode == 0
+    copy.environment |= {"LD_PRELOAD": environment["LD_PRELOAD"], "PYTHONPATH": str(site)}
+    words = f"{stage} and not cuda and not room_for_the_result"  # that one limits the address space
+    result = copy.run(sys.executable, "-m", "pytest", "-q", "-x", *FILES, "-k", words, timeout=1200)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
+    assert int(re.search(r"(\d+) passed", result.stdout)[1]) > 500
 
 
 @pytest.mark.slow

@@ -68,9 +68,8 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     ):
         try:
             return _plain(input)
-        except RuntimeError:
-            if input.is_cuda:
-                torch.empty_like(input)  # if memory was short, this raises torch's own OutOfMemoryError
+        except RuntimeError as error:
+            _operator.need_memory(input, error)
             raise
     return _square(input, out)
 
@@ -94,13 +93,16 @@ def square_(input: Tensor) -> Tensor:
         or forward_ad._current_level >= 0
     ):
         return _operator.differentiable_(input)
-    if not input.is_inference():
-        _plain_(input)
-        torch.autograd.graph.increment_version(input)  # C wrote through a pointer: tell autograd
-    elif torch.is_inference_mode_enabled():
-        _plain_(input)  # has no version
-    else:
+    unversioned = input.is_inference()
+    if unversioned and not torch.is_inference_mode_enabled():
         raise RuntimeError("square_(): argument 'input' was made in inference mode, and changes only there")
+    try:
+        _plain_(input)
+    except RuntimeError as error:
+        _operator.need_memory(input, error)
+        raise
+    if not unversioned:
+        torch.autograd.graph.increment_version(input)  # C wrote through a pointer: tell autograd
     return input
 
 

@@ -20,6 +20,21 @@ _plain = torch.ops.torch_square.square.plain
 _plain_ = torch.ops.torch_square.square_.plain
 
 
+def need_memory(x: Tensor, error: RuntimeError) -> None:
+    """Raise torch's own OutOfMemoryError, lost on the way through C, if that is what `error` was."""
+    if "out of memory" in str(error) or "libtorch refused" in str(error):  # its text: torch 2.13 on
+        kept = [] if x.is_contiguous() else [torch.empty_like(x)]  # C makes a copy and the square
+        kept.append(torch.empty_like(x, dtype=torch.int64 if x.dtype is torch.bool else x.dtype))
+
+
+def _square(x: Tensor) -> Tensor:
+    try:
+        return _plain(x)
+    except RuntimeError as error:
+        need_memory(x, error)
+        raise
+
+
 def _derivative(x: Tensor) -> Tensor:
     return 2 * x  # dy / dx of y = x * x, for complex x too
 
@@ -31,7 +46,7 @@ class Square(torch.autograd.Function):
     def forward(ctx, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-        return _plain(x)
+        return _square(x)
 
     @staticmethod
     def backward(ctx, gradient: Tensor) -> Tensor:
@@ -50,7 +65,7 @@ class SquareOfTransforms(Square):
 
     @staticmethod
     def forward(x: Tensor) -> Tensor:
-        return _plain(x)
+        return _square(x)
 
     @staticmethod
     def setup_context(ctx, inputs: tuple[Tensor], output: Tensor) -> None:
