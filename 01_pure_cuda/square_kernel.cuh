@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel: y[i] = x[i] * x[i]. The only place where it is written. Called from square.cu:
+// The kernel: y[i] = x[i] * x[i]. Called from square.cu:
 //   nvcc -O3 square.cu -o square
 // Version 1, N = 1: a thread squares one value.
 // Version 2, N > 1: a thread squares N values that it loads, and stores, as one pack of 16 bytes.

@@ -15,7 +15,7 @@ NAME = "square_inline"
 
 # The text of 01_pure_cuda/square_kernel.cuh; a test compares the two letter by letter.
 KERNEL = r"""// SPDX-License-Identifier: MIT
-// The kernel: y[i] = x[i] * x[i]. The only place where it is written. Called from square.cu:
+// The kernel: y[i] = x[i] * x[i]. Called from square.cu:
 //   nvcc -O3 square.cu -o square
 // Version 1, N = 1: a thread squares one value.
 // Version 2, N > 1: a thread squares N values that it loads, and stores, as one pack of 16 bytes.
@@ -119,10 +119,12 @@ CUDA = r"""
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <climits>
 
 template <typename T, int N> void launch(const T *x, T *y, int64_t n) {
     constexpr int64_t block = 128, per_block = block * N;
     const int64_t grid = (n + per_block - 1) / per_block;
+    TORCH_CHECK(grid <= INT_MAX, "square: x has too many elements for one grid");
     void *arguments[] = {&x, &y, &n};
     // What <<<grid, block, 0, stream>>> compiles into; it returns the launch's own error.
     C10_CUDA_CHECK(cudaLaunchKernel(square_kernel<T, N>, dim3(static_cast<unsigned>(grid)), dim3(block),

@@ -19,6 +19,8 @@ import threading
 import time
 from pathlib import Path
 
+DEFAULT_ARCHS = "9.0+PTX"  # where TORCH_CUDA_ARCH_LIST is unset and no GPU can be asked
+
 
 def _is_home(folder: Path) -> bool:
     return (folder / "bin/nvcc").exists() and (folder / "include/cuda_runtime.h").exists()
@@ -86,11 +88,10 @@ def can_build_cuda() -> bool:
     return True
 
 
-def setup(default_archs: str = "9.0+PTX") -> bool:
+def setup() -> bool:
     """Prepare os.environ for torch.utils.cpp_extension, before it is imported; see can_build_cuda.
 
-    default_archs is what CUDA is compiled for where TORCH_CUDA_ARCH_LIST is unset and no GPU can be
-    asked. Raises RuntimeError if ninja or the compiler is missing, or the versions do not fit.
+    Raises RuntimeError if ninja or the compiler is missing, or the versions do not fit.
     """
     # A Python that is called by its path does not have its own programs on PATH.
     os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
@@ -104,7 +105,7 @@ def setup(default_archs: str = "9.0+PTX") -> bool:
     if with_cuda:
         os.environ["CUDA_HOME"] = str(cuda_home())
         if gpus() == 0:
-            os.environ.setdefault("TORCH_CUDA_ARCH_LIST", default_archs)
+            os.environ.setdefault("TORCH_CUDA_ARCH_LIST", DEFAULT_ARCHS)
     return with_cuda
 
 
@@ -186,8 +187,8 @@ def commands(folder: Path) -> str:
     return subprocess.run(ninja, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def nvcc_archs(default_archs: str = "9.0+PTX") -> str:
-    """Return nvcc's flags for $TORCH_CUDA_ARCH_LIST, for the GPUs here, or for default_archs.
+def nvcc_archs() -> str:
+    """Return nvcc's flags for $TORCH_CUDA_ARCH_LIST, for the GPUs here, or for DEFAULT_ARCHS.
 
     Raises RuntimeError if the list holds anything but compute capabilities, such as "8.0;9.0+PTX".
     """
@@ -195,7 +196,7 @@ def nvcc_archs(default_archs: str = "9.0+PTX") -> str:
     if not archs and gpus():
         return "-arch=native"
     flags = []
-    for arch in re.split(r"[;\s]+", (archs or default_archs).strip()):
+    for arch in re.split(r"[;\s]+", (archs or DEFAULT_ARCHS).strip()):
         if not (match := re.fullmatch(r"(\d+)\.(\d+[af]?)(\+PTX)?", arch)):
             raise RuntimeError(f"TORCH_CUDA_ARCH_LIST has {arch!r}; taken are numbers such as 9.0 or 9.0+PTX")
         number = match[1] + match[2]
@@ -211,7 +212,6 @@ def main() -> None:
     if home:
         lib = next(home / lib for lib in ("lib64", "lib") if (home / lib / "libcudart_static.a").exists())
         print(f"CUDA_LIB := {lib}")
-        print(f"NVCC_RELEASE := {nvcc_release(home)}")
         print(f"ARCHS := {nvcc_archs()}")
 
 

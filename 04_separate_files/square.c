@@ -49,10 +49,11 @@ static const char *compute(const struct tensor *x, void *y) {
         CUDAGuardHandle guard;
         void *stream;
         TRY(aoti_torch_create_cuda_guard(x->device, &guard)); /* x's device, whatever is current */
-        const int32_t no_stream = aoti_torch_get_current_cuda_stream(x->device, &stream);
-        if (!no_stream) error = square_launch(x->data, y, x->numel, x->dtype, stream);
+        const bool found = aoti_torch_get_current_cuda_stream(x->device, &stream) == 0;
+        if (found) error = square_launch(x->data, y, x->numel, x->dtype, stream);
+        const char *no_stream = found ? NULL : failed("libtorch found no current stream");
         TRY(aoti_torch_delete_cuda_guard(guard));
-        TRY(no_stream);
+        PASS(no_stream);
 #else
         error = SQUARE_ERROR_NO_CUDA;
 #endif
@@ -75,7 +76,7 @@ static const char *square_new(AtenTensorHandle handle, AtenTensorHandle *y,
     PASS(read_tensor(handle, &x));
     if (layout_of(x.ndim, x.sizes, x.strides) == DENSE && aligned(&x)) {
         result_strides(x.ndim, x.sizes, x.strides, strides);
-    } else { /* a copy gets the strides that torch.square would choose, which copies bools only */
+    } else { /* a copy has the strides of torch.square's result; but a bool's follow those of x */
         TRY(aoti_torch_clone(handle, copy));
         PASS(read_tensor(*copy, &x));
         memcpy(strides, x.strides, (size_t)x.ndim * sizeof(*strides));
@@ -136,8 +137,8 @@ static void square_lazy_(StableIValue *stack, uint64_t arguments, uint64_t resul
 }
 
 static const char *register_operators(void) {
-    /* A kernel for each of PyTorch's dispatch keys. The dispatcher makes conjugate and negative
-     * views plain before it comes to CPU and CUDA, but not for what returns nothing. */
+    /* A kernel for each of PyTorch's dispatch keys. Before CPU and CUDA the dispatcher makes plain
+     * copies of conjugate and negative views; square_ needs the view itself, to write to. */
     static const struct {
         const char *key;
         void (*square)(StableIValue *, uint64_t, uint64_t);

@@ -6,13 +6,15 @@ Python (torch_square) -> torch.ops.torch_square.square, found by PyTorch's dispa
 folder's build/; any other installation of it serves as well.
 """
 
+import contextlib
 import sys
 from pathlib import Path
 
 import toolchain
 import torch
 
-sys.path.insert(0, str(toolchain.build_folder(Path(__file__).resolve().parent) / "site"))
+with contextlib.suppress(RuntimeError):  # a CUDA toolkit that does not fit: an installation may
+    sys.path.insert(0, str(toolchain.build_folder(Path(__file__).resolve().parent) / "site"))
 import torch_square
 from torch_square import square, square_
 

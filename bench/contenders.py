@@ -3,7 +3,6 @@
 
 import ctypes
 import functools
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,6 +15,9 @@ import torch
 from measure import words
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tools"))
+from loading import load
+
 FOLDERS = {
     "02": "02_c_launcher",
     "03": "03_load_inline",
@@ -32,15 +34,6 @@ Square = Callable[[torch.Tensor], torch.Tensor]
 
 def name_of(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def load(path: Path, name: str) -> ModuleType:
-    """Load a Python file by its path, with its folder on sys.path."""
-    sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 toolchain = load(ROOT / "03_load_inline/toolchain.py", "toolchain")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the notebooks share: they show and run the files of the stages, and copy none of them."""
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -23,7 +22,8 @@ LAYERS = {
     "02": "square_launch()    a C function that starts the kernel",
     "01": "square_kernel()    the kernel: y[i] = x[i] * x[i]",
 }
-os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "9.0+PTX") if not ON_GPU else None
+sys.path.append(str(ROOT / "tools"))
+import loading
 
 
 def begin(stage: str) -> None:
@@ -89,11 +89,7 @@ def make(target: str) -> None:
 
 def stage(folder: str) -> ModuleType:
     """Return the square.py of a stage, as the tests and the benchmark load it."""
-    sys.path.insert(0, str(ROOT / folder))
-    spec = importlib.util.spec_from_file_location(f"stage_{folder[:2]}", ROOT / folder / "square.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loading.load(ROOT / folder / "square.py", f"stage_{folder[:2]}")
 
 
 def refused(function, *arguments) -> None:

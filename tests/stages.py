@@ -2,7 +2,6 @@
 """The stages, and what each of them takes, as data. A sixth stage is one line more."""
 
 import functools
-import importlib.util
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import loading
 
 # What becomes of an input: torch.square's answer, an exception, or one of the two.
 RIGHT, REFUSED, EITHER = "right", "refused", "right or refused"
@@ -78,17 +79,10 @@ STAGES = (
 @functools.cache  # a stage that does not build is built once, not once for each of its tests
 def load(folder):
     """The module of a stage, or the exception that loading it ended with."""
-    name = f"stage_{folder}"
-    spec = importlib.util.spec_from_file_location(name, ROOT / folder / "square.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(ROOT / folder))  # as Python does for a program: toolchain.py lies there
     try:
-        spec.loader.exec_module(module)
+        return loading.load(ROOT / folder / "square.py", f"stage_{folder}")
     except (Exception, SystemExit) as error:
         return error
-    finally:
-        sys.path.remove(str(ROOT / folder))
-    return module
 
 
 GPUS = torch.cuda.device_count() if torch.cuda.is_available() else 0

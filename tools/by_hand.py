@@ -24,5 +24,6 @@ def environment() -> dict[str, str]:
     if torch := importlib.util.find_spec("torch"):
         variables["TORCH"] = str(Path(torch.origin).parent)
     if not toolchain.gpus():
-        variables.setdefault("TORCH_CUDA_ARCH_LIST", os.environ.get("TORCH_CUDA_ARCH_LIST", "9.0+PTX"))
+        archs = os.environ.get("TORCH_CUDA_ARCH_LIST", toolchain.DEFAULT_ARCHS)
+        variables["TORCH_CUDA_ARCH_LIST"] = archs
     return {**os.environ, **variables}

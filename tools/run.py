@@ -4,7 +4,6 @@
 run.py [stage ...]    stages are 01 to 05; without any, all of them
 """
 
-import importlib.util
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from loading import load
 
 ROOT = Path(__file__).resolve().parent.parent
 ON_GPU = torch.cuda.is_available()
@@ -73,10 +73,7 @@ def run_python(stage: str, folder: Path) -> Row:
     start = time.monotonic()
     if (status := subprocess.run([sys.executable, program]).returncode) != 0:
         return Row(stage, "square.py", where, f"FAILED with status {status}", time.monotonic() - start)
-    sys.path.insert(0, str(folder))
-    spec = importlib.util.spec_from_file_location(f"stage_{stage}", program)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(program, f"stage_{stage}")
     x = numbers().to("cuda" if ON_GPU else "cpu")
     equal = same(module.square(x), torch.square(x)) and same(module.square_(x.clone()), torch.square(x))
     return Row(stage, "square.py", where, "equal" if equal else "DIFFERS", time.monotonic() - start)

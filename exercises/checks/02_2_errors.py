@@ -3,7 +3,9 @@ from showing import program, python
 
 HINT = """
 Four lines with an if, in the order of the list; for n == 0 there is nothing more to ask. Two ranges
-overlap if each begins before the other ends: x < y + n and y < x + n. In place is not an error.
+of the same length overlap if the distance of their begins is less than that length. C compares
+pointers within one array only: take uintptr_t, the addresses as numbers, and count bytes. In place
+is not an error.
 """
 
 CALL = """
@@ -19,6 +21,7 @@ for call in {
     "n is 0, x and y null": (None, None, 0),
     "n is -1": (x, x + 32, -1),
     "n is -1, x null": (None, x, -1),
+    "n is 2^61": (x, x + 32, 1 << 61),
     "x is null": (None, x + 32, 4),
     "y is null": (x, None, 4),
     "y one float behind x": (x, x + 4, 8),
@@ -36,6 +39,7 @@ EXPECTED = {
     "n is 0, x and y null": "0",
     "n is -1": "-1",
     "n is -1, x null": "-1",
+    "n is 2^61": "-1",
     "x is null": "-2",
     "y is null": "-2",
     "y one float behind x": "-3",

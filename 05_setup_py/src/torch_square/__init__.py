@@ -83,7 +83,7 @@ def square_(input: Tensor) -> Tensor:
         >>> torch_square.square_(torch.tensor([1.0, -2.0, 0.5]))
         tensor([1.0000, 4.0000, 0.2500])
     """
-    if has_torch_function_unary(input) and not isinstance(input, type):
+    if has_torch_function_unary(input) and not isinstance(input, type):  # a class is no tensor
         return handle_torch_function(square_, (input,), input)
     _check(input, "square_", "input")
     if (
@@ -119,7 +119,7 @@ def _kind(dtype: torch.dtype) -> int:
 
 def _square(input: Tensor, out: Tensor | None) -> Tensor:
     """square, where something is out of the ordinary."""
-    if has_torch_function((input, out)) and not isinstance(input, type):
+    if has_torch_function((input, out)) and not isinstance(input, type):  # a class is no tensor
         keywords = {} if out is None else {"out": out}
         return handle_torch_function(square, (input, out), input, **keywords)
     _check(input, "square", "input")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What PyTorch has to know of the operators, besides how to compute them: that is in _C.
 
-Each is there twice. `square` is for everybody: it has the derivative. `square.plain` is the same
-kernel without one; a call that wants no derivative comes to it directly, since already asking
-whether one is wanted takes five microseconds on the way through autograd. So does the other's
-forward, and below autograd, for example in a graph of torch.compile, there is only this one.
+Each is there twice. `square` has the derivative. `square.plain` is the same kernel without one:
+torch_square.square calls it where no derivative is wanted, since to ask autograd for that takes five
+microseconds; Square.forward calls it; and graphs of torch.compile hold nothing else.
 """
 
 import sys
@@ -100,7 +99,7 @@ def _in_transform(x: Tensor) -> None:
 
 
 def _shape(x: Tensor) -> Tensor:
-    _tell_dtensor()  # which asks for the shape of the result before anything else
+    _tell_dtensor()  # it may have been imported since, and asks for a shape before all else
     return torch.square(x)
 
 
