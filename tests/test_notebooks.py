@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 from c_library import run
-from stages import ROOT, needs_gpus
+from stages import ROOT, gpu
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
@@ -212,14 +212,14 @@ def test_recorded_timeline():
         assert {row for row, *_ in program["bars"]} > {"host"}
 
 
-@needs_gpus(1)
-@pytest.mark.gpu
-def test_timelines():
-    """On a GPU: calls are back before the work is done, and without a wait the square comes too early."""
+@pytest.mark.parametrize("how", ("computed", pytest.param("measured", marks=gpu)))
+def test_timelines(how):
+    """Calls are back before the work is done, and without a wait the square comes too early."""
     pytest.importorskip("matplotlib")
     import timelines
 
-    programs = timelines.measure()["programs"]
+    recorded = json.loads(timelines.RECORDED.read_text())
+    programs = timelines.computed(recorded) if how == "computed" else timelines.measure()["programs"]
     at_end, at_end_small, each, early, right = programs.values()
 
     def ends(program, row):
@@ -230,3 +230,6 @@ def test_timelines():
     assert early["y"] == [0.0] and right["y"] == [9.0]
     assert ends(early, "current stream")[-1] < ends(early, "side stream")[-1]
     assert ends(right, "current stream")[-1] > ends(right, "side stream")[-1]
+    if how == "computed":  # the rule gives what was recorded
+        (known, *_) = recorded["programs"].values()
+        assert ends(at_end, "device")[-1] == pytest.approx(ends(known, "device")[-1], rel=0.1)
