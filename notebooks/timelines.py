@@ -98,7 +98,7 @@ def measure() -> dict:
 
 
 class Model:
-    """The same times by rule: a call takes the host `launch` ms, and a stream keeps the order of its calls."""
+    """The same times by rule: a call takes the host `launch` ms, a stream keeps the order of its calls."""
 
     def __init__(self, launch: float) -> None:
         self.launch, self.now, self.done, self.bars = launch, 0.0, {}, []
