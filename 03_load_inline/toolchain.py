@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -149,6 +150,17 @@ def _loaded(name: str) -> set[str]:
     return set(re.findall(rf"/\S*/{re.escape(name)}\S*", Path("/proc/self/maps").read_text()))
 
 
+def _end(setting: str) -> None:
+    """End the processes that have this setting in their environment.
+
+    Ctrl-C makes PyTorch kill ninja, which then cannot end its compilers, and they work on for nobody.
+    """
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
+            if setting.encode() in environment.read_bytes().split(b"\0"):
+                os.kill(int(environment.parent.name), signal.SIGTERM)
+
+
 @contextlib.contextmanager
 def building(folder: Path, what: str):
     """Hold folder for one build, and show on stderr that it lives and for how long.
@@ -159,6 +171,7 @@ def building(folder: Path, what: str):
     """
     start, done = time.monotonic(), threading.Event()
     moving = sys.stderr.isatty()
+    os.environ["SQUARE_BUILD"] = mark = f"{os.getpid()} {folder}"
 
     def show() -> None:
         while not done.wait(0.2 if moving else 10):
@@ -173,7 +186,11 @@ def building(folder: Path, what: str):
             fcntl.flock(held, fcntl.LOCK_EX)
             (folder / "lock").unlink(missing_ok=True)
             yield
+        except KeyboardInterrupt:
+            _end(f"SQUARE_BUILD={mark}")
+            raise
         finally:
+            os.environ.pop("SQUARE_BUILD", None)
             done.set()
             thread.join()
     elapsed = time.monotonic() - start

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Threads, processes, imports: the stages next to each other, and more than once."""
 
+import contextlib
 import itertools
 import os
 import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -222,11 +224,20 @@ def test_stages_share_no_operator():
     assert_square(torch.ops.torch_square.square(x), x)
 
 
+def processes_of(folder):
+    """The command lines that name the folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            found += [line for line in [process.read_bytes()] if str(folder).encode() in line]
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("signalled", (os.killpg, os.kill), ids=("everything", "Python alone"))
 @pytest.mark.parametrize("stage", (pytest.param("03", marks=pytest.mark.long), "04"))
 def test_interrupt(tmp_path, stage, signalled):
-    """Ctrl-C in a terminal reaches compilers, too, a notebook's button Python alone: the build ends.
+    """Ctrl-C in a terminal reaches compilers, too, a notebook's button Python alone: all of them end.
 
     The next start builds.
     """
@@ -239,4 +250,8 @@ def test_interrupt(tmp_path, stage, signalled):
     signalled(process.pid, signal.SIGINT)
     text = process.communicate(timeout=30)[0]
     assert process.returncode != 0 and "KeyboardInterrupt" in text, text[-2000:]
+    deadline = time.monotonic() + 2
+    while (left := processes_of(copy.path)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not left
     assert_works(copy.square(stage, timeout=300))
