@@ -13,6 +13,7 @@ from stages import ROOT
 PAGE = ROOT / "05_setup_py" / "MAKE_IT_YOURS.md"
 # The only command that a test cannot run as it stands: it would install into the reader's Python.
 INSTALL = "pip install --no-build-isolation ."
+SECOND_INPUT = "## 7. A second input"
 
 SUITE = """
 import sys
@@ -51,24 +52,78 @@ assert y.tolist() == [0, 1, 8, 27, 64]
 print(count, "cubes")
 """
 
+# After the second input: every dtype of the CPU, integers that wrap, and what PyTorch asks of an operator.
+MULTIPLES = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import torch, torch_cube
+from inputs import values
+from compare import equal
+
+devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+integral = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+for device in devices:
+    for dtype in (torch.float32, torch.float64, *integral):
+        for times in (1, -3, 1 << 40):
+            memory, as_x = values((1003,), dtype, device), torch.tensor(times).to(dtype)
+            for x in (memory, memory[::2]):
+                assert equal(torch_cube.cube(x, times), as_x * x**3).all(), (dtype, times)
+multiple = lambda x: torch_cube.cube(x, -3)
+x = torch.linspace(-2, 2, 7, dtype=torch.float64, requires_grad=True)
+assert torch.autograd.gradcheck(multiple, (x,), check_forward_ad=True)
+assert torch.autograd.gradgradcheck(multiple, (x,))
+torch.library.opcheck(torch.ops.torch_cube.cube.default, (x, -3))
+assert torch.compile(multiple, fullgraph=True)(torch.arange(3.0)).tolist() == [0, -3, -24]
+assert torch.vmap(multiple)(torch.ones(2, 3)).eq(-3).all()
+assert torch.func.grad(multiple)(torch.tensor(2.0)) == -36
+assert torch_cube.cube_(torch.ones(3), 5).eq(5).all()
+assert torch_cube.cube(torch.ones(3), 4, out=torch.empty(3)).eq(4).all()
+print("multiples too")
+"""
+
+
+def test_second_input_applies(tmp_path):
+    """The patch fits the files as they are today, and the page names each file that it changes."""
+    copy = Copy(tmp_path / "copy")
+    first, rest = PAGE.read_text().split("## 6. Build")
+    steps = re.findall(r"```sh\n(.*?)```", first, re.DOTALL) + re.findall(r"\(cd \.\. && .*\)", rest)
+    result = copy.run("bash", "-eu", "-c", "\n".join(steps))
+    assert result.returncode == 0, result.stderr
+    table = rest.partition("| --- |")[2].partition("```")[0]
+    for file in re.findall(
+        r"^\+\+\+ b/(\S+)", (PAGE.parent / "second_input.patch").read_text(), re.MULTILINE
+    ):
+        assert f"`{file}`" in table
+
 
 @pytest.mark.long
 def test_make_it_yours(tmp_path):
-    """Every command of the page, in its order; then values, derivatives and tracing of the result."""
+    """Every command of the page, in its order; values, derivatives and tracing of both results."""
     copy = Copy(tmp_path / "copy", TORCH_CUDA_ARCH_LIST=os.environ.get("TORCH_CUDA_ARCH_LIST", "9.0"))
-    steps = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    assert steps.count(INSTALL) == 1
+    text = PAGE.read_text()
     site = tmp_path / "site"
-    pip = f"python -m pip install --no-build-isolation --no-deps --no-index --target {site} ."
+    pip = f"python -m pip install --no-build-isolation --no-deps --no-index --upgrade --target {site} ."
     copy.environment["PATH"] = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
     copy.environment["PYTHONPATH"] = str(site)
-    result = copy.run("bash", "-eu", "-c", steps.replace(INSTALL, pip))
-    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-3000:]
-    assert "tensor([ 0.,  1.,  8., 27., 64.])" in result.stdout
+
+    def follow(part, before=""):
+        steps = "\n".join(re.findall(r"```sh\n(.*?)```", part, re.DOTALL))
+        assert steps.count(INSTALL) == 1
+        result = copy.run("bash", "-eu", "-c", before + steps.replace(INSTALL, pip))
+        assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-3000:]
+        return result.stdout
+
+    def try_it(suite):
+        result = run(sys.executable, "-c", suite, site, ROOT / "tests", cwd=tmp_path)
+        assert result.returncode == 0, result.stderr[-3000:]
+        return result.stdout
+
+    first, second = text.split(SECOND_INPUT)
+    assert "tensor([ 0.,  1.,  8., 27., 64.])" in follow(first)
     left = run(
         "grep", "-rniE", "square", copy.path / "torch_cube", "--include=*.py", "--include=*.c*", "-l"
     ).stdout
     assert not [line for line in left.splitlines() if "/build/" not in line], left
-    result = run(sys.executable, "-c", SUITE, site, ROOT / "tests", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr[-3000:]
-    assert int(result.stdout.split()[0]) > 250
+    assert int(try_it(SUITE).split()[0]) > 250
+    assert "tensor([  0.,  10.,  80., 270., 640.])" in follow(second, "cd torch_cube\n")
+    assert "multiples too" in try_it(MULTIPLES)
