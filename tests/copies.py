@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -66,7 +67,10 @@ class Copy:
         return self.run(python, self.folder(stage) / "square.py", **options)
 
     def start(self, stage):
-        """The same, in a process group of its own, not waited for."""
+        """The same, in a process group of its own, not waited for.
+
+        Ctrl-C ends it, also if the tests run in the background of a shell, where it is ignored.
+        """
         return subprocess.Popen(
             [sys.executable, str(self.folder(stage) / "square.py")],
             env=self.environment,
@@ -74,6 +78,7 @@ class Copy:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def seconds(self, stage):
