@@ -73,6 +73,9 @@ def test_forward_mode_twice():
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(x, t)
         assert forward_ad.unpack_dual(square(dual)).tangent.tolist() == [6.0]
+        y = forward_ad.make_dual(x.clone(), t.clone())
+        torch.ops.torch_square.square_(y)
+        assert forward_ad.unpack_dual(y).tangent.tolist() == [6.0]
         y = forward_ad.make_dual(x.clone(), t.clone())  # which are both changed in place
         square_(y)
         assert forward_ad.unpack_dual(y).tangent.tolist() == [6.0]
@@ -108,6 +111,26 @@ def test_every_order():
     for right in (108, 108, 72, 24):
         (y,) = torch.autograd.grad(y, x, create_graph=True)
         assert y.item() == right
+
+
+class Cut(torch.autograd.Function):
+    """The identity, whose backward has no gradient to give."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None
+
+
+@pytest.mark.parametrize("function", (square, torch.square), ids=("ours", "torch"))
+def test_no_gradient_comes(function):
+    """Where none comes from above, none goes on; it is not zeros."""
+    x = smooth((3,))
+    Cut.apply(function(x)).sum().backward()
+    assert x.grad is None
 
 
 def test_saved_for_backward():

@@ -7,6 +7,7 @@ from compare import assert_equal
 from package import OPERATOR, PLAIN, VIEWS, on_each_device, smooth, square, square_
 from stages import MARKS
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch.fx.experimental.proxy_tensor import make_fx
 
 pytestmark = pytest.mark.slow
 gpu = MARKS["cuda:0"]
@@ -118,6 +119,35 @@ def test_transforms(transform):
     torch.testing.assert_close(y, transform(torch.square)(x))
 
 
+def in_place(x):
+    y = x * 1
+    square_(y)
+    return y
+
+
+@pytest.mark.parametrize("mode", ("real", "fake", "symbolic"))
+@pytest.mark.parametrize(
+    "function", (square, in_place, torch.vmap(square)), ids=("square", "square_", "vmap")
+)
+def test_make_fx(function, mode):
+    """A graph made of numbers alone, whose gradient is asked later."""
+    graph = make_fx(lambda x: function(x), tracing_mode=mode)(torch.ones(3))
+    x = torch.tensor([2.0, -3.0, 0.5], requires_grad=True)
+    graph(x).sum().backward()
+    assert_equal(x.grad, 2 * x.detach())
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning")
+@pytest.mark.parametrize("traced_with", (False, True), ids=("no grad", "grad"))
+@pytest.mark.parametrize("function", (square, in_place), ids=("square", "square_"))
+def test_jit_trace(function, traced_with):
+    """Traced without a gradient or with one, which torch checks by a trace without; then asked for one."""
+    traced = torch.jit.trace(lambda x: function(x), torch.ones(2, requires_grad=traced_with))
+    x = torch.tensor([2.0, -3.0, 0.5], requires_grad=True)
+    traced(x).sum().backward()
+    assert_equal(x.grad, 2 * x.detach())
+
+
 class Module(torch.nn.Module):
     def forward(self, x):
         return square(x) + 1
@@ -131,7 +161,11 @@ def test_export(device, strict, tmp_path):
     shapes = ({0: torch.export.Dim("rows", min=2, max=1024)},)
     program = torch.export.export(Module(), (x,), dynamic_shapes=shapes, strict=strict)
     assert operators(program)[0] is OPERATOR
-    assert operators(program.run_decompositions())[0] is PLAIN
+    decomposed = program.run_decompositions()
+    assert operators(decomposed)[0] is OPERATOR
+    leaf = x.clone().requires_grad_()
+    decomposed.module()(leaf).sum().backward()
+    assert_equal(leaf.grad, 2 * x)
     torch.export.save(program, tmp_path / "program.pt2")
     again = torch.export.load(tmp_path / "program.pt2")
     assert_equal(again.module()(other), torch.square(other) + 1)

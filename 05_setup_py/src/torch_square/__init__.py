@@ -33,7 +33,9 @@ from ._private import forward_ad, without_frame
 __all__ = ["square", "square_"]
 __version__ = "1.0.0"
 
+_differentiable = without_frame(torch.ops.torch_square.square.default)
 _plain = without_frame(torch.ops.torch_square.square.plain)
+_differentiable_ = without_frame(torch.ops.torch_square.square_.default)
 _plain_ = without_frame(torch.ops.torch_square.square_.plain)
 
 
@@ -63,11 +65,12 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         and type(input) is Tensor
         and not has_torch_function_unary(input)
         and not is_dynamo_compiling()
-        and not (input.requires_grad and torch.is_grad_enabled())
-        and forward_ad._current_level < 0
     ):
+        operator = _plain
+        if (input.requires_grad and torch.is_grad_enabled()) or forward_ad._current_level >= 0:
+            operator = _differentiable
         try:
-            return _plain(input)
+            return operator(input)  # one line for both: torch.jit.trace compares where calls come from
         except RuntimeError as error:
             _operator.need_memory(input, error)
             raise
@@ -86,22 +89,19 @@ def square_(input: Tensor) -> Tensor:
     if has_torch_function_unary(input) and not isinstance(input, type):  # a class is no tensor
         return handle_torch_function(square_, (input,), input)
     _check(input, "square_", "input")
-    if (
-        is_dynamo_compiling()
-        or type(input) is not Tensor
-        or (input.requires_grad and torch.is_grad_enabled())
-        or forward_ad._current_level >= 0
-    ):
+    if is_dynamo_compiling() or type(input) is not Tensor:
         return _operator.differentiable_(input)
-    unversioned = input.is_inference()
-    if unversioned and not torch.is_inference_mode_enabled():
+    operator, unversioned = _plain_, input.is_inference()
+    if (input.requires_grad and torch.is_grad_enabled()) or forward_ad._current_level >= 0:
+        operator = _differentiable_
+    elif unversioned and not torch.is_inference_mode_enabled():
         raise RuntimeError("square_(): argument 'input' was made in inference mode, and changes only there")
     try:
-        _plain_(input)
+        operator(input)  # one line for both, as in square
     except RuntimeError as error:
         _operator.need_memory(input, error)
         raise
-    if not unversioned:
+    if operator is _plain_ and not unversioned:
         torch.autograd.graph.increment_version(input)  # C wrote through a pointer: tell autograd
     return input
 

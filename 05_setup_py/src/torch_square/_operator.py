@@ -3,7 +3,8 @@
 
 Each is there twice. `square` has the derivative. `square.plain` is the same kernel without one:
 torch_square.square calls it where no derivative is wanted, since to ask autograd for that takes five
-microseconds; Square.forward calls it; and graphs of torch.compile hold nothing else.
+microseconds; Square.forward calls it; and graphs of torch.compile hold nothing else. Where a graph is
+kept and may be differentiated later, it holds `square`.
 """
 
 import sys
@@ -11,6 +12,8 @@ import sys
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.compiler import is_compiling, is_exporting
+from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 
 from ._private import forward_mode
 
@@ -45,10 +48,13 @@ class Square(torch.autograd.Function):
     def forward(ctx, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
+        ctx.set_materialize_grads(False)  # else no gradient would become one of zeros
         return _square(x)
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> Tensor:
+    def backward(ctx, gradient: Tensor | None) -> Tensor | None:
+        if gradient is None:
+            return None
         (x,) = ctx.saved_tensors
         return gradient * _derivative(x).conj()
 
@@ -70,6 +76,7 @@ class SquareOfTransforms(Square):
     def setup_context(ctx, inputs: tuple[Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
         ctx.save_for_forward(*inputs)
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def vmap(info, in_dims: tuple[int], x: Tensor) -> tuple[Tensor, int]:
@@ -86,7 +93,7 @@ def differentiable_(x: Tensor) -> Tensor:
 
 
 def _in_place(x: Tensor) -> None:
-    if x.requires_grad and torch.is_grad_enabled():
+    if (x.requires_grad and torch.is_grad_enabled()) or forward_ad._current_level >= 0:
         differentiable_(x)
     else:
         _plain_(x)
@@ -106,6 +113,13 @@ def _shape(x: Tensor) -> Tensor:
 def _sparse(x: Tensor) -> Tensor:
     x = x.coalesce()
     return torch.sparse_coo_tensor(x.indices(), _plain(x.values()), x.size(), is_coalesced=True)
+
+
+def _record(mode, operator, types, args=(), kwargs=None):
+    """Record the one with a derivative in graphs of make_fx and exported ones: they may be asked for it."""
+    if is_exporting() or not is_compiling():
+        operator = operator.overloadpacket.default
+    return mode.__torch_dispatch__(operator, types, args, kwargs or {})
 
 
 # The dispatcher has only a riddle for a kind of tensor that has no kernel.
@@ -151,5 +165,7 @@ for _name in ("torch_square::square_", "torch_square::square_.plain"):
     torch.library.register_fake(_name)(lambda x: None)
     torch.library.impl(_name, ("SparseCPU", "SparseCUDA"))(_refuse)
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(_in_transform)
+for _name in ("torch_square::square.plain", "torch_square::square_.plain"):
+    torch.library.register_torch_dispatch(_name, ProxyTorchDispatchMode, _record)
 for _name in ("square", "square.plain", "square_", "square_.plain"):
     torch.library.impl(f"torch_square::{_name}", _OTHER_KINDS)(_refuse)
