@@ -66,6 +66,15 @@ def test_fake_and_meta(dtype, view):
             assert square_(y) is y
 
 
+@pytest.mark.parametrize("function", (square_, IN_PLACE.plain, torch.square_), ids=("ours", "plain", "torch"))
+def test_no_bool_in_place(function):
+    """What is refused where there is data is refused where there is none."""
+    with pytest.raises(RuntimeError, match=r"bool|Bool"):
+        function(torch.empty(3, dtype=torch.bool, device="meta"))
+    with torch._subclasses.FakeTensorMode(), pytest.raises(RuntimeError, match=r"bool|Bool"):
+        function(torch.empty(3, dtype=torch.bool))
+
+
 @on_each_device
 def test_samples_of_torch(device):
     """PyTorch's own samples for square, of every dtype: no difference in value, dtype or strides."""

@@ -83,10 +83,15 @@ class SquareOfTransforms(Square):
         return SquareOfTransforms.apply(x), in_dims[0]
 
 
-def differentiable_(x: Tensor) -> Tensor:
-    """square_ out of parts that have derivatives; copy_ tells autograd."""
+def _fits(x: Tensor) -> None:
+    """Refuse what square_ cannot hold the square of, as _C does where there is data."""
     if x.dtype == torch.bool:
         raise RuntimeError("square_: x is bool, and its square, an int64, does not fit")
+
+
+def differentiable_(x: Tensor) -> Tensor:
+    """square_ out of parts that have derivatives; copy_ tells autograd."""
+    _fits(x)
     if x.requires_grad and x.is_leaf and torch.is_grad_enabled():
         raise RuntimeError("square_: x is a leaf that requires grad, and cannot change in place")
     return x.copy_(_differentiable(x.clone()))
@@ -162,7 +167,7 @@ for _name in ("torch_square::square", "torch_square::square.plain"):
     # Where torch.func comes first, before autograd and before any cost to others.
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(SquareOfTransforms.apply)
 for _name in ("torch_square::square_", "torch_square::square_.plain"):
-    torch.library.register_fake(_name)(lambda x: None)
+    torch.library.register_fake(_name)(_fits)
     torch.library.impl(_name, ("SparseCPU", "SparseCUDA"))(_refuse)
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(_in_transform)
 for _name in ("torch_square::square.plain", "torch_square::square_.plain"):
