@@ -364,3 +364,54 @@ def test_old_torch(copy, tmp_path):
     copy.environment["PYTHONPATH"] = str(tmp_path)
     result = copy.run(sys.executable, *BUILDS["05"])
     assert_stops(result, "2.9.0", "torch 2.11 or newer")
+
+
+def stops_setup(copy, *words):
+    """05's setup.py ends with one message that has these words."""
+    result = copy.run(sys.executable, *BUILDS["05"])
+    assert_stops(result, "torch_square cannot be built", *words)
+    assert "Traceback" not in result.stderr
+
+
+def test_old_setuptools(copy, tmp_path):
+    """05 with the setuptools of a new venv of Python 3.11, which does not understand pyproject.toml."""
+    (tmp_path / "sitecustomize.py").write_text("import setuptools\nsetuptools.__version__ = '65.5.0'\n")
+    copy.environment["PYTHONPATH"] = str(tmp_path)
+    stops_setup(copy, "65.5.0", "setuptools 77 or newer", "pip install -U setuptools")
+
+
+@pytest.mark.parametrize("file", ("toolchain.py", "csrc/square.c"))
+@pytest.mark.parametrize("broken", ("dangling", "text"))
+def test_broken_links(copy, file, broken):
+    """05 copied without what its links lead to, or where a link became a text file, as on Windows."""
+    link = copy.folder("05") / file
+    target = os.readlink(link)
+    link.unlink()
+    if broken == "text":
+        link.write_text(target)
+    else:
+        link.symlink_to(f"{target}.gone")
+    stops_setup(copy, f"{file} is a link", "cp -rL")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+@pytest.mark.parametrize("below", (".", "src"))
+def test_read_only(copy, below):
+    """05 in a folder that cannot be written to: which one, and what to do."""
+    folder = copy.folder("05") / below
+    folder.chmod(0o555)
+    try:
+        stops_setup(copy, f"{folder} cannot be written to", "cp -rL")
+    finally:
+        folder.chmod(0o755)
+
+
+@with_cuda
+@pytest.mark.parametrize(
+    "architectures, naming", (("banana", "'banana'"), ("9.0;5.0", "5.0, which"), ("99.0", "99.0, which"))
+)
+def test_architectures_that_are_none(copy, architectures, naming):
+    """The variable, what was wrong in it, and nothing is compiled."""
+    copy.environment["TORCH_CUDA_ARCH_LIST"] = architectures
+    stops_setup(copy, f"TORCH_CUDA_ARCH_LIST has {naming}")
+    assert not list(copy.path.rglob("*.o"))
