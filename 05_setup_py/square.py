@@ -15,7 +15,11 @@ import torch
 
 with contextlib.suppress(RuntimeError):  # a CUDA toolkit that does not fit: an installation may
     sys.path.insert(0, str(toolchain.build_folder(Path(__file__).resolve().parent) / "site"))
-import torch_square
+try:
+    import torch_square
+except ModuleNotFoundError:
+    install = "`make 05`, or `pip install --no-build-isolation .` in this folder"
+    raise ImportError(f"torch_square is not installed for {sys.executable}: {install}") from None
 from torch_square import square, square_
 
 __all__ = ["square", "square_"]

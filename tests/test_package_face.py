@@ -53,6 +53,14 @@ def test_first_import(cwd, tmp_path):
         assert result.stdout.strip() == "9.0", result.stderr
 
 
+def test_not_installed():
+    """square.py as a program, before anything is installed: what to do about it."""
+    code = "import runpy, sys; sys.modules['torch_square'] = None; runpy.run_path('square.py')"
+    result = run(sys.executable, "-c", code, cwd=FOLDER)
+    assert result.returncode != 0 and "During handling" not in result.stderr
+    assert "torch_square is not installed" in result.stderr and "make 05" in result.stderr
+
+
 def test_self_check(tmp_path):
     """python -m torch_square: how it was built, what is here, a line for each device, all good."""
     result = run(sys.executable, "-m", "torch_square", cwd=tmp_path, env=ENVIRONMENT)
