@@ -13,7 +13,7 @@ from pathlib import Path
 import toolchain
 import torch
 
-with contextlib.suppress(RuntimeError):  # a CUDA toolkit that does not fit: an installation may
+with contextlib.suppress(RuntimeError, OSError):  # no toolkit that fits, or nowhere to write
     sys.path.insert(0, str(toolchain.build_folder(Path(__file__).resolve().parent) / "site"))
 try:
     import torch_square
