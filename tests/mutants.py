@@ -25,6 +25,7 @@ OPERATOR = "04_separate_files/square.c"
 LOAD = "04_separate_files/square.py"
 ABI = "04_separate_files/torch_c_abi.h"
 LAYOUT = "04_separate_files/tensor_layout.h"
+TENSOR = "04_separate_files/torch_tensor.h"
 PACKAGE = "05_setup_py/src/torch_square/_operator.py"
 FACE = "05_setup_py/src/torch_square/__init__.py"
 HOST_PROGRAM = "01_pure_cuda/build/square_on_host"
@@ -132,7 +133,7 @@ FAULTS = {
         "gaps unseen": ("layout = GAPS", "layout = DENSE"),
         "overlaps unseen": ("return OVERLAP", "return DENSE"),
     },
-    (OPERATOR, MEMORY_04, 0): {"lost memory unseen": ("* size <= bytes", "* size < INT64_MAX")},
+    (TENSOR, MEMORY_04, 0): {"lost memory unseen": ("* size <= bytes", "* size < INT64_MAX")},
     (OPERATOR, VALUES_04, 0): {"half of the elements": ("_for(0, x->numel,", "_for(0, x->numel / 2,")},
     (OPERATOR, GPU_04, 1): {"stream 0": ("x->dtype, stream)", "x->dtype, NULL)")},
     (OPERATOR, GPU_04, 2): {
@@ -162,7 +163,7 @@ FAULTS = {
     (PACKAGE, DTENSOR_05, 0): {"no shards": ("*map(Shard, range(x.ndim))", "")},
     (FACE, COMPILE_05, 0): {"a private name is traced": ("        and not is_dynamo_compiling()\n", "")},
     (FACE, MODES_05, 0): {
-        "inference tensors written anywhere": ("elif torch.is_inference_mode_enabled():", "elif True:"),
+        "inference tensors written anywhere": ("if unversioned and not torch", "if False and not torch"),
         "out= cut down": ("_kind(result.dtype) > _kind(out.dtype)", "False"),
     },
     (ABI, ABI_04, 0): {
