@@ -77,6 +77,16 @@ def test_wrong_threads_are_marked():
     assert "block 0, thread 3" in text and "y[3] = 16" in text and "wrote nothing" in text
 
 
+@pytest.mark.slow
+def test_a_loop_that_never_ends(tmp_path):
+    """A likely mistake in a loop is told like any other, soon."""
+    answer = EXERCISES["01_3_grid_stride"]
+    text, file = answer.solution.read_text(), tmp_path / answer.file
+    assert text.count("i += ") == 1
+    file.write_text(text.replace("i += ", "i += 0 * "))
+    assert "a loop that never ends" in answer.check(file)
+
+
 def test_list():
     """exercises/README.md ends with the list."""
     assert (exercises.FOLDER / "README.md").read_text().endswith(exercises.listing())

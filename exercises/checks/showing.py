@@ -18,6 +18,15 @@ class Wrong(Exception):
     """The answer is not right; the text says where."""
 
 
+def ended(command: Sequence[object], seconds: int) -> subprocess.CompletedProcess:
+    """Run an answer, and return its status and output. Wrong if it takes longer than so many seconds."""
+    try:
+        words = [str(word) for word in command]
+        return subprocess.run(words, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Wrong(f"It has not ended after {seconds} s: is there a loop that never ends?") from None
+
+
 def program(*sources: object, compiler: str = "g++", flags: Sequence[str] = ()) -> Path:
     """Return a program, or with -shared a library, built from sources. Wrong if they do not compile."""
     built = Path(tempfile.mkdtemp(dir=_scratch.name)) / "answer"
@@ -53,10 +62,10 @@ def as_module(built: Path) -> Path:
 def python(what: str, expected: dict[str, str], code: str, *arguments: object) -> None:
     """Run Python code, in a process of its own, that prints a line `name;value` for each name in expected.
 
-    Wrong if it raises, or if a value is another than expected; what crashes the process counts as one.
+    Wrong if it raises or does not end, or if a value is another than expected; what crashes the process
+    counts as one.
     """
-    command = [sys.executable, "-c", code, *(str(argument) for argument in arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = ended([sys.executable, "-c", code, *arguments], seconds=120)
     if done.returncode > 0:
         raise Wrong(f"Python ended with an error:\n\n{indented(done.stderr)}")
     values = dict(line.split(";", 1) for line in done.stdout.splitlines() if ";" in line)
@@ -96,8 +105,7 @@ def threads(file: Path, n: int, grid: int, block: int) -> tuple[Writes, tuple[in
     answer = program(f'-DANSWER="{file}"', CHECKS / "threads.cpp")
     writes: Writes = {}
     crashed = None
-    done = subprocess.run([answer, str(n), str(grid), str(block)], capture_output=True, text=True, timeout=60)
-    for line in done.stdout.splitlines():
+    for line in ended([answer, n, grid, block], seconds=10).stdout.splitlines():
         word, *numbers = line.split()
         if word == "thread":
             crashed = place = int(numbers[0]), int(numbers[1])
