@@ -57,10 +57,18 @@ def plain(text: str) -> str:
 
 
 def show(file: str, begin: str | None = None, end: str | None = None) -> None:
-    """Print a file of the repository, or its lines from the one that holds `begin` to the one with `end`."""
+    """Print a file of the repository, or its lines from the one that holds `begin` to the one with `end`.
+
+    Raises ValueError if there is no such line, or none behind the first.
+    """
     lines = (ROOT / file).read_text().splitlines()
-    first = next((i for i, line in enumerate(lines) if begin and begin in line), 0)
-    last = next((i for i, line in enumerate(lines) if end and i > first and end in line), len(lines) - 1)
+    first, last = 0, len(lines) - 1
+    if begin is not None:
+        first = next((i for i, line in enumerate(lines) if begin in line), None)
+    if end is not None and first is not None:
+        last = next((i for i in range(first + 1, len(lines)) if end in lines[i]), None)
+    if first is None or last is None:
+        raise ValueError(f"{file} has no line with {begin!r} and one with {end!r} behind it")
     print(f"---- {file}, lines {first + 1} to {last + 1}")
     print("\n".join(lines[first : last + 1]))
 

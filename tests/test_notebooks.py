@@ -145,6 +145,15 @@ def test_committed_with_outputs(path):
     assert "Runs " in text
 
 
+def test_show_finds_its_lines():
+    """A text that is in the file no more is an error, and not a listing of another part."""
+    import lesson
+
+    for begin, end in ("no such text", None), (None, "no such text"), ("int main", "#include"):
+        with pytest.raises(ValueError, match="square.cu has no line with"):
+            lesson.show("01_pure_cuda/square.cu", begin, end)
+
+
 PREPARES = ("import ", "lesson.show(", "lesson.make(", "square = lesson.stage(")  # no results
 
 

@@ -109,7 +109,7 @@ def execute(path: Path, mode: str) -> int:
     """Run one notebook in this process; return 1 if a cell raised."""
     os.environ["MPLBACKEND"] = "agg"
     if mode == "write":
-        os.environ["SQUARE_RECORD"] = "1"  # pictures.py keeps what it measured on a GPU
+        os.environ["SQUARE_RECORD"] = "1"  # timelines.py keeps what it measured on a GPU
     os.chdir(path.parent)
     sys.path.insert(0, str(NOTEBOOKS))
     notebook, namespace = json.loads(path.read_text()), {"__name__": "__main__"}
