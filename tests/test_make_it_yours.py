@@ -120,10 +120,11 @@ def test_make_it_yours(tmp_path):
 
     first, second = text.split(SECOND_INPUT)
     assert "tensor([ 0.,  1.,  8., 27., 64.])" in follow(first)
-    left = run(
-        "grep", "-rniE", "square", copy.path / "torch_cube", "--include=*.py", "--include=*.c*", "-l"
-    ).stdout
+    names = "--include=*.py", "--include=*.c*", "--include=*.toml"  # PyTorch has no cube
+    left = run("grep", "-rliE", r"square|torch\.cube|\.cube\(\)", copy.path / "torch_cube", *names).stdout
     assert not [line for line in left.splitlines() if "/build/" not in line], left
+    result = copy.run(sys.executable, "torch_cube/cube.py")
+    assert "equals x ** 3: True" in result.stdout, result.stderr[-3000:]
     assert int(try_it(SUITE).split()[0]) > 250
     assert "tensor([  0.,  10.,  80., 270., 640.])" in follow(second, "cd torch_cube\n")
     assert "multiples too" in try_it(MULTIPLES)
