@@ -4,10 +4,12 @@
 import ast
 
 import torch
+from functorch.compile import make_boxed_func
 from package import OPERATOR, PLAIN, square
 from stages import ROOT
+from torch._dynamo.backends.common import aot_autograd
 from torch.autograd import forward_ad
-from torch_square import _private
+from torch_square import _operator, _private
 
 PACKAGE = ROOT / "05_setup_py" / "src" / "torch_square"
 
@@ -47,6 +49,29 @@ def test_without_frame():
     assert _private.without_frame(operator_without_it) is operator_without_it
 
 
+def test_compiling(monkeypatch):
+    """A compiled graph holds the plain operator; without torch's module the other, which is as right."""
+    graphs = []
+
+    def keep(graph, inputs):
+        graphs.append([node.target for node in graph.graph.nodes if node.op == "call_function"])
+        return make_boxed_func(graph.forward)
+
+    for known, operator in ((True, PLAIN), (False, OPERATOR)):
+        for grad in (False, True):
+            torch._dynamo.reset()
+            x = torch.tensor([3.0], requires_grad=grad)
+            with monkeypatch.context() as patch:
+                if not known:
+                    patch.setattr(_operator, "compiling", lambda: False)
+                y = torch.compile(square, backend=aot_autograd(fw_compiler=keep))(x)
+            assert y.item() == 9 and graphs[-1] == [operator]
+    assert torch.autograd.grad(y, x)[0].item() == 6
+    assert not _private.compiling()
+    monkeypatch.setitem(sys.modules, "torch._guards", None)
+    assert not _private.compiling()
+
+
 def private_names(path):
     """Names of torch's with a leading underscore that a file imports or reads."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -64,7 +89,7 @@ def test_private_in_one_place():
         "__init__.py": {"forward_ad._current_level", "_operator.differentiable_"},
         "__main__.py": {"torch_square._C"},
         "_operator.py": {"forward_ad._current_level"},
-        "_private.py": {"forward_ad._set_fwd_grad_enabled", "_op"},
+        "_private.py": {"forward_ad._set_fwd_grad_enabled", "_op", "_guards"},
     }
     found = {path.name: set(private_names(path)) for path in PACKAGE.glob("*.py")}
     assert found.keys() == allowed.keys()
@@ -72,5 +97,5 @@ def test_private_in_one_place():
         assert found[name] <= allowed[name], name
     assert found["_private.py"] == allowed["_private.py"], "a name that is not used is to go"
     text = (PACKAGE / "_private.py").read_text()
-    for name in "_current_level", "_set_fwd_grad_enabled", "_op":
+    for name in "_current_level", "_set_fwd_grad_enabled", "_op", "_guards":
         assert name in text.split('"""')[1], f"_private.py does not say why {name}"

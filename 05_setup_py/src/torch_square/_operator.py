@@ -12,10 +12,9 @@ import sys
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
-from torch.compiler import is_compiling, is_exporting
 from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 
-from ._private import forward_mode
+from ._private import compiling, forward_mode
 
 _differentiable = torch.ops.torch_square.square.default
 _plain = torch.ops.torch_square.square.plain
@@ -122,7 +121,7 @@ def _sparse(x: Tensor) -> Tensor:
 
 def _record(mode, operator, types, args=(), kwargs=None):
     """Record the one with a derivative in graphs of make_fx and exported ones: they may be asked for it."""
-    if is_exporting() or not is_compiling():
+    if not compiling():
         operator = operator.overloadpacket.default
     return mode.__torch_dispatch__(operator, types, args, kwargs or {})
 

@@ -8,14 +8,26 @@ forward_ad._set_fwd_grad_enabled: PyTorch switches forward mode off inside a jvp
     jvp then loses a tangent, without a word, unless it is on again.
 OpOverload._op: the operator without the Python frame of OpOverload.__call__, which takes as long as
     a quarter of torch.square.
+torch._guards: knows that torch.compile is making a graph, which torch.compiler.is_compiling does
+    before torch 2.13 for torch.export alone. Without it such graphs are slower.
 """
 
 from collections.abc import Callable
 
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.compiler import is_exporting
 
-__all__ = ["forward_ad", "forward_mode", "without_frame"]
+__all__ = ["compiling", "forward_ad", "forward_mode", "without_frame"]
+
+
+def compiling() -> bool:
+    """Return whether torch.compile is making a graph, and not torch.export."""
+    try:
+        from torch._guards import TracingContext
+    except ImportError:
+        return False
+    return TracingContext.try_get() is not None and not is_exporting()
 
 
 def forward_mode():
