@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make bench`: what each layer costs, and how near the kernel is to the memory's limit.
 
-bench.py [--quick] [--only SECTION,...]    SECTION: bandwidth, call, cpu, build, lines
+bench.py [--quick] [--only SECTION,...]    SECTION: bandwidth, call, cpu, build
 
 Measures on this machine and writes bench/results/MACHINE.json, raw figures included, after each
 section; a section that is left out keeps what the file has. Then report.py draws from the file.
@@ -25,10 +25,9 @@ from section_bandwidth import bandwidth
 from section_build import build
 from section_call import call
 from section_cpu import cpu
-from section_lines import lines
 
 RESULTS = ROOT / "bench/results"
-SECTIONS = {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build, "lines": lines}
+SECTIONS = {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}
 
 
 def first_line(*command: str) -> str:

@@ -154,9 +154,8 @@ def build(result: dict) -> plt.Figure:
 
 
 def draw(section: str, result: dict, path: Path) -> None:
-    """Write the section's picture to PATH.png and PATH.svg, if it has one; bandwidth has a second."""
+    """Write the section's picture to PATH.png and PATH.svg; bandwidth has a second."""
     functions = {"bandwidth": bandwidth, "call": call, "cpu": cpu, "build": build}
-    if section in functions:
-        save(functions[section](result), path)
+    save(functions[section](result), path)
     if section == "bandwidth":
         save(dtypes(result), path.with_name(path.name.removesuffix(section) + "dtypes"))

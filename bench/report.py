@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make bench-report`: charts, and the README's tables, from bench/results/*.json alone.
+"""`make bench-report`: charts, and the README's tables, from bench/results/*.json and the stages' files.
 
 report.py [--readme FILE] [--results FOLDER]
 
@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import goals
+from lines import lines
 from measure import quartiles
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,9 +119,9 @@ def build_table(result: dict) -> str:
     return table(["seconds to an answer", "from nothing", "again"], rows) + "\n\n" + note
 
 
-def lines_table(result: dict) -> str:
+def lines_table() -> str:
     rows = []
-    for stage, files in result["lines"].items():
+    for stage, files in lines().items():
         rows.append([stage, str(sum(files.values())), ", ".join(f"{name} {n}" for name, n in files.items())])
     return table(["stage", "lines of code", "its own files"], rows)
 
@@ -154,17 +155,16 @@ TABLES = {
     "call": (call_table, "Cost of a call through each layer"),
     "cpu": (cpu_table, "CPU time over that of torch.square, for each dtype"),
     "build": (build_table, "Build times of the five stages"),
-    "lines": (lines_table, None),
 }
 
 
 def sections(found: dict[str, tuple[str, dict]]) -> dict[str, str]:
     """Return the text of each marker for which there are figures."""
-    texts = {"goals": goals.table({s: result[s] for s, (_, result) in found.items()})}
+    texts = {"goals": goals.table({s: result[s] for s, (_, result) in found.items()}), "lines": lines_table()}
     for section, (name, result) in found.items():
         make, alt = TABLES[section]
         machine = result.get("machines", {}).get(section, result["machine"])
-        parts = [] if alt is None else [chart(name, section, alt), machine_line(machine)]
+        parts = [chart(name, section, alt), machine_line(machine)]
         if section == "bandwidth":
             parts.insert(1, chart(name, "dtypes", "The same for every dtype, aligned and one element late"))
         parts += [make(result), missing_line(result[section])]

@@ -12,6 +12,7 @@ from stages import ROOT
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 import goals
+import lines
 import measure
 import report
 
@@ -58,7 +59,6 @@ def result():
                 "04: load()": {"cold": [3.0], "warm": [2.0]},
             },
         },
-        "lines": {"04_separate_files": {"square.c": 200, "square.py": 60}},
     }
 
 
@@ -108,6 +108,15 @@ def test_fill():
         report.fill(text, {"call": "new"})
 
 
+def test_lines(tmp_path):
+    """Code is what is left without docstrings, comments of their own and blank lines; strings are code."""
+    (tmp_path / "a.py").write_text('"""A "quoted" word."""\n\n# why\nx = """\ny\n"""  # what\n')
+    (tmp_path / "a.c").write_text("/* two\n * lines */\n#include <a.h>\n// one\nint x; /* why */\n\n")
+    assert [lines.count(tmp_path / name) for name in ("a.py", "a.c")] == [3, 2]
+    files = lines.lines()["04_separate_files"]
+    assert "torch_tensor.h" in files and "square_launch.h" not in files  # written here; a link
+
+
 def test_json_keeps_figures():
     assert json.loads(report.to_json(result())) == result()
 
@@ -126,12 +135,12 @@ def test_report(tmp_path):
         texts.append([path.read_bytes() for path in [readme, *sorted(tmp_path.glob("*.svg"))]])
     assert texts[0] == texts[1]
     assert {path.name for path in tmp_path.glob("*.png")} >= {"a-bandwidth.png", "a-cpu.png", "a-build.png"}
-    assert "| 04_separate_files | 260 | square.c 200, square.py 60 |" in readme.read_text()
+    assert report.lines_table() in readme.read_text()
 
 
 @pytest.mark.skipif(not RESULTS, reason="no result is committed")
 def test_readme_has_the_tables():
-    """The README's tables are those that the committed figures give."""
+    """The README's tables are those of the committed figures and files; if not: make bench-report."""
     found = report.newest(BENCH / "results")
     text = (ROOT / "README.md").read_text()
     assert report.fill(text, report.sections(found)) == text
@@ -145,7 +154,7 @@ def test_counters_are_quoted():
 
 
 def test_refusals(tmp_path):
-    done = run(sys.executable, BENCH / "bench.py", "--only", "lines,speed")
+    done = run(sys.executable, BENCH / "bench.py", "--only", "call,speed")
     assert done.returncode == 2 and "there is no section speed" in done.stderr
     done = run(sys.executable, BENCH / "report.py", "--results", tmp_path)
     assert done.returncode == 1 and str(tmp_path) in done.stderr
