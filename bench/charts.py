@@ -52,7 +52,7 @@ def bandwidth(result: dict) -> plt.Figure:
         ax.set_xlabel("bytes of input")
     for ax in axes[:, 0]:
         ax.set_ylabel("GB/s, read plus written")
-    figure.suptitle(f"{result['machine']['gpu']}: each layer costs nothing once n is large")
+    figure.suptitle(f"{result['machine']['gpu']}: bandwidth of each layer against size")
     return figure
 
 
