@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make bench`: what each layer costs, and how near the kernel is to the memory's limit.
 
-bench.py [--quick] [--only SECTION,...]    SECTION: bandwidth, call, cpu, build
+bench.py [--quick] [--only SECTION,...] [--results FOLDER]    SECTION: bandwidth, call, cpu, build
 
 Measures on this machine and writes bench/results/MACHINE.json, raw figures included, after each
 section; a section that is left out keeps what the file has. Then report.py draws from the file.

@@ -46,6 +46,11 @@ def rank(machine: dict) -> tuple[bool, str]:
     return bool(machine["gpu"]), machine["date"]
 
 
+def machine_of(result: dict, section: str) -> dict:
+    """Return what a section was measured on, and when: another one may have been measured later."""
+    return result.get("machines", {}).get(section, result["machine"])
+
+
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -163,8 +168,7 @@ def sections(found: dict[str, tuple[str, dict]]) -> dict[str, str]:
     texts = {"goals": goals.table({s: result[s] for s, (_, result) in found.items()}), "lines": lines_table()}
     for section, (name, result) in found.items():
         make, alt = TABLES[section]
-        machine = result.get("machines", {}).get(section, result["machine"])
-        parts = [chart(name, section, alt), machine_line(machine)]
+        parts = [chart(name, section, alt), machine_line(machine_of(result, section))]
         if section == "bandwidth":
             parts.insert(1, chart(name, "dtypes", "The same for every dtype, aligned and one element late"))
         parts += [make(result), missing_line(result[section])]

@@ -150,25 +150,20 @@ def owners(x: torch.Tensor) -> None:
     plt.show()
 
 
-def result() -> dict:
-    """Return the sections of the benchmark's results, as its report picks them."""
-    sys.path.insert(0, str(HERE.parent / "bench"))
-    import report
-
-    return {section: found for section, (_, found) in report.newest(RESULTS).items()}
-
-
 def measured(section: str) -> None:
     """Draw a chart of the benchmark: bandwidth, call, cpu or build."""
-    found = result()
+    sys.path.insert(0, str(HERE.parent / "bench"))
     import charts
+    import report
 
+    found = report.newest(RESULTS)
     if section not in found:
         print(f"nothing measured yet: make bench writes the section {section!r}")
         return
-    machine = found[section]["machine"]
+    _, result = found[section]
+    machine = report.machine_of(result, section)
     print(
         f"measured on {machine['gpu'] or machine['processor']}, torch {machine['torch']}, {machine['date']}"
     )
-    getattr(charts, section)(found[section])
+    getattr(charts, section)(result)
     plt.show()
