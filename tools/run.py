@@ -7,6 +7,7 @@ run.py [stage ...]    stages are 01 to 05; without any, all of them
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,10 +66,8 @@ def run_program(stage: str, program: Path, where: str) -> Row:
     return Row(stage, program.name, where, "equal" if same(y, torch.square(x)) else "DIFFERS", seconds)
 
 
-def run_python(stage: str, folder: Path) -> Row:
+def run_python(stage: str, program: Path, where: str) -> Row:
     """Run a stage's square.py as a reader would, then give its square() and square_() the numbers."""
-    where = "GPU" if ON_GPU else "CPU"
-    program = folder / "square.py"
     print(f"$ python {program.relative_to(ROOT)}", flush=True)
     start = time.monotonic()
     if (status := subprocess.run([sys.executable, program]).returncode) != 0:
@@ -79,28 +78,32 @@ def run_python(stage: str, folder: Path) -> Row:
     return Row(stage, "square.py", where, "equal" if equal else "DIFFERS", time.monotonic() - start)
 
 
+def tried(run: Callable[[str, Path, str], Row], stage: str, program: Path, where: str) -> Row:
+    """Return the row that run() gives; what it raises is one, too, and the next stage still runs."""
+    try:
+        return run(stage, program, where)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return Row(stage, program.name, where, f"FAILED: {type(error).__name__}", 0)
+
+
 def run_stage(stage: str) -> list[Row]:
-    """Run all that a stage has; what it raises is a row of the table, and the next stage still runs."""
-    folder = STAGES[stage]
+    """Run all that a stage has."""
+    folder, where = STAGES[stage], "GPU" if ON_GPU else "CPU"
     print(f"\n==== {folder.name}", flush=True)
     rows = []
     if stage == "01":
         if not (folder / "build/square_on_host").exists():
             return [Row(stage, "square", "-", "skipped: no CUDA toolkit here (make doctor)", 0)]
-        rows.append(run_program(stage, folder / "build/square_on_host", "CPU"))
+        rows.append(tried(run_program, stage, folder / "build/square_on_host", "CPU"))
         if ON_GPU:
-            rows.append(run_program(stage, folder / "build/square", "GPU"))
+            rows.append(tried(run_program, stage, folder / "build/square", where))
         else:
             rows.append(Row(stage, "square", "GPU", "built; skipped: no GPU here", 0))
         return rows
     if stage == "02":
-        rows.append(run_program(stage, folder / "build/square", "GPU" if ON_GPU else "CPU"))
-    try:
-        rows.append(run_python(stage, folder))
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        rows.append(Row(stage, "square.py", "-", f"FAILED: {type(error).__name__}", 0))
-    return rows
+        rows.append(tried(run_program, stage, folder / "build/square", where))
+    return [*rows, tried(run_python, stage, folder / "square.py", where)]
 
 
 def main(stages: list[str]) -> int:
