@@ -65,6 +65,18 @@ def test_wrong_cuda_home(tmp_path):
     assert_lacks(doctor(CUDA_HOME=str(tmp_path)), "nvcc", str(tmp_path), "unset CUDA_HOME")
 
 
+def test_no_toolkit():
+    """Without a CUDA toolkit the CPU's half is left, and the packages to install are those of make."""
+    code = "import sys, toolchain, doctor; toolchain.cuda_home = lambda: None; sys.exit(doctor.main())"
+    folders = [str(ROOT / "03_load_inline"), str(ROOT / "tools")]
+    environment = {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(folders)}
+    result = run(sys.executable, "-c", code, env=environment)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "only the half for the CPU is built" in result.stdout
+    pins = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line[:7] == "nvidia-"]
+    assert f"pip install {' '.join(pins)}\n" in result.stdout
+
+
 def test_stale_lock(tmp_path):
     """A lock that another extension's killed build left behind is shown, and is no fault of ours."""
     (tmp_path / "their_extension").mkdir()

@@ -117,9 +117,9 @@ def toolkit(cuda: str | None) -> bool:
         if MAKE_INSTALLS and not HERE:
             line("nvcc", "not here yet; make run and make test install it into .venv")
             return False
-        line("nvcc", "no CUDA toolkit; only the half for the CPU is built",
-             "set CUDA_HOME, or " + PIP.format("nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 "
-             "nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85"), needed=False)  # fmt: skip
+        pins = re.findall(r"^nvidia-.*", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+        cure = "set CUDA_HOME, or " + PIP.format(" ".join(pins))
+        line("nvcc", "no CUDA toolkit; only the half for the CPU is built", cure, needed=False)
         return False
     try:
         release = toolchain.nvcc_release(home)
@@ -206,7 +206,7 @@ def locks() -> None:
 def stages(with_cuda: bool, gpus: list[str]) -> None:
     print()
     where = "GPU and CPU" if gpus else "CPU; the CUDA code is built, and waits for a GPU"
-    print("01      " + ({True: where, False: "not here: it needs a CUDA toolkit"}[with_cuda]))
+    print("01      " + (where if with_cuda else "not here: it needs a CUDA toolkit"))
     print("02..05  " + (where if with_cuda else "CPU; without a CUDA toolkit only that half is built"))
 
 
