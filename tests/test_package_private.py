@@ -2,6 +2,7 @@
 """The names of _private.py, which PyTorch may drop without a word: each is there, and still needed."""
 
 import ast
+import sys
 
 import torch
 from functorch.compile import make_boxed_func
