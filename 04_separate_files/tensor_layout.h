@@ -45,13 +45,13 @@ static inline enum layout layout_of(int64_t ndim, const int64_t *sizes, const in
 static inline bool dense_strides(int64_t ndim, const int64_t *sizes, const int64_t *strides,
                                  const int64_t *order, int64_t *dense) {
     bool same = true, empty = false;
-    int64_t next = 1;
+    uint64_t next = 1; /* unsigned, as it overflows for an expanded tensor that is empty */
     for (int64_t i = ndim - 1; i >= 0; --i) {
         const int64_t d = order ? order[i] : i;
-        dense[d] = next;
-        if (sizes[d] != 1 && strides[d] != next) same = false;
+        dense[d] = (int64_t)next;
+        if (sizes[d] != 1 && strides[d] != dense[d]) same = false;
         if (sizes[d] == 0) empty = true;
-        if (sizes[d] > 1) next *= sizes[d];
+        if (sizes[d] > 1) next *= (uint64_t)sizes[d];
     }
     return same || empty;
 }
