@@ -53,6 +53,7 @@ TRANSFORMS_05 = "05", "tests/test_package_transforms.py", "cpu"
 MODES_05 = "05", "tests/test_package_modes.py", ""
 OPCHECK_05 = "05", "tests/test_package_opcheck.py", "fake or sparse or kinds"
 DTENSOR_05 = "05", "tests/test_package_distributed.py", "dtensor"
+GRAPHS_05 = "05", "tests/test_package_compile.py", "make_fx"
 COMPILE_05 = "05", "tests/test_package_compile.py", "layouts"
 GPU_02 = LIBRARY, "tests/test_gpu.py", "02"
 GPU_03 = "", "tests/test_gpu.py", "03"
@@ -160,6 +161,7 @@ FAULTS = {
         "strides of the fake": ("    return torch.square(x)\n", "    return torch.square(x).contiguous()\n"),
         "nothing refused": ("_OTHER_KINDS)(_refuse)", "[])(_refuse)"),
     },
+    (PACKAGE, GRAPHS_05, 0): {"kept graphs have none": ("    if not compiling():\n", "    if False:\n")},
     (PACKAGE, DTENSOR_05, 0): {"no shards": ("*map(Shard, range(x.ndim))", "")},
     (FACE, COMPILE_05, 0): {"a private name is traced": ("        and not is_dynamo_compiling()\n", "")},
     (FACE, MODES_05, 0): {
