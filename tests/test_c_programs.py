@@ -3,12 +3,11 @@
 
 import os
 import re
-import sys
 
 import numpy
 import pytest
 import torch
-from c_library import LIBRARY, compile, cuda_home, cuda_includes, program, run
+from c_library import compile, cuda_home, cuda_includes, program, run
 from inputs import values
 from stages import ROOT, gpu
 
@@ -162,19 +161,3 @@ def test_no_warnings(tmp_path, source, flags):
     system = [flag.replace("-I", "-isystem") for flag in includes]
     warnings = [flag for flag in STRICT if flag != "-Wpedantic"]
     compile("gcc", "-std=gnu17", *warnings, *flags, *system, "-c", SECOND / source, "-o", tmp_path / "o")
-
-
-def test_linked_without_cudart(tmp_path):
-    """Case 23: an nvcc object linked without -lcudart fails to load, and names the missing symbol."""
-    nvcc = cuda_home() / "bin" / "nvcc"
-    cu = tmp_path / "cu.o"
-    unit = tmp_path / "k.cu"
-    unit.write_text('__global__ void k() {}\nextern "C" void f() { k<<<1, 1>>>(); }\n')
-    compile(nvcc, "-Xcompiler", "-fPIC", "-c", unit, "-o", cu)
-    library = tmp_path / "broken.so"
-    compile("g++", "-shared", cu, "-o", library)
-    code = f"import ctypes; ctypes.CDLL({str(library)!r})"
-    result = run(sys.executable, "-c", code)
-    assert result.returncode != 0 and re.search(r"OSError.*undefined symbol: \w*cuda", result.stderr)
-    needed = run("readelf", "-d", LIBRARY).stdout
-    assert "libcudart" in needed or "cudart" not in run("nm", "-D", "-u", LIBRARY).stdout

@@ -106,7 +106,7 @@ def test_a_reader_makes_one(tmp_path):
 def test_symptom(copies, name):
     """What the page promises is not seen before the change, and is seen after it.
 
-    Cases 12, 16, 20, 27, 29 and 30 are among the pages. Cases 11, 14, 15, 17, 18, 32 and 33, which no
+    Cases 12, 16, 20, 23, 27, 29 and 30 are among the pages. Cases 11, 14, 15, 17, 18, 32 and 33, which no
     test can show, are entries of the README's troubleshooting.
 
     A page may go on from there: what it promises after a second change is not seen after the first.
