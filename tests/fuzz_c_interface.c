@@ -48,10 +48,11 @@ static int promised(const struct call *c, const char *x, const char *y) {
     if (c->n < 0 || c->n > INT64_MAX / 16) return SQUARE_ERROR_SIZE;
     if (c->n == 0) return good;
     if (!x || !y) return SQUARE_ERROR_NULL;
-    const uintptr_t late = (uintptr_t)x % (uintptr_t)size | (uintptr_t)y % (uintptr_t)out;
-    if (late != 0) return SQUARE_ERROR_ALIGNMENT;
+    const uintptr_t a = (uintptr_t)x, b = (uintptr_t)y, n = (uintptr_t)c->n;
+    if (a % (uintptr_t)size != 0 || b % (uintptr_t)out != 0) return SQUARE_ERROR_ALIGNMENT;
     const int same = x == y && size == out;
-    return !same && x < y + c->n * out && y < x + c->n * size ? SQUARE_ERROR_OVERLAP : good;
+    const int overlap = a < b + n * (uintptr_t)out && b < a + n * (uintptr_t)size;
+    return !same && overlap ? SQUARE_ERROR_OVERLAP : good;
 }
 
 /* Makes the call with memory that ends where x and y end; returns whether the answer is right. */
