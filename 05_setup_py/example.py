@@ -46,7 +46,8 @@ def train(activation: Callable[[Tensor], Tensor], device: str, steps: int) -> li
 def main() -> int:
     parser = argparse.ArgumentParser(description="Trains a network with torch_square.square in it.")
     parser.add_argument("--steps", type=int, default=200, help="optimizer steps, 1 or more (200)")
-    steps = max(1, parser.parse_args().steps)
+    if (steps := parser.parse_args().steps) < 1:
+        parser.error(f"argument --steps: {steps} is not 1 or more")
     good = True
     for device in ["cpu"] + ["cuda"] * torch.cuda.is_available():
         ours, theirs = train(stage.square, device, steps), train(torch.square, device, steps)
