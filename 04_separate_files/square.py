@@ -48,7 +48,7 @@ def _need_memory(x: torch.Tensor) -> None:
 
 
 def _call(name: str, operator: torch._ops.OpOverload, x: torch.Tensor) -> torch.Tensor | None:
-    # The only thing that C cannot ask of a tensor.
+    # libtorch's C interface has no function that C could ask for this.
     if isinstance(x, torch.Tensor) and x.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{name}: x requires grad, and this operator has no derivative; use no_grad()")
     try:

@@ -68,7 +68,7 @@ class Exercise:
         return ""
 
     def fingerprint(self) -> str:
-        """Return a hash of all that decides whether the exercise passes."""
+        """Return a hash of the answer and of its check: while it stays, the check is not run again."""
         files = [
             self.work,
             *sorted((FOLDER / "checks").glob("[a-z]*")),
