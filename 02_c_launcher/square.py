@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from checks import DTYPES, in_place_refusal, refusal
+from torch.autograd import forward_ad
 
 CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
 LIBRARY = Path(__file__).with_name("build") / "libsquare.so"
@@ -42,6 +43,8 @@ def _check(name: str, x: torch.Tensor) -> None:
         raise ValueError(f"{name}: x is a conjugate or negative view; give x.resolve_conj().resolve_neg()")
     if x.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{name}: x requires grad, and a C function has no derivative; use no_grad()")
+    if forward_ad.unpack_dual(x).tangent is not None:
+        raise ValueError(f"{name}: x has a tangent of forward mode, and a C function has no derivative")
 
 
 def _call(name: str, x: torch.Tensor, y: torch.Tensor) -> None:

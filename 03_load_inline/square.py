@@ -169,7 +169,9 @@ CPP = r"""
                 "float64, complex64 and complex128")
 #define CHECK_NO_GRAD(x)                                                                           \
     TORCH_CHECK(!(x.requires_grad() && at::GradMode::is_enabled()), "square: " #x                  \
-                " requires grad, and this function has no derivative; use no_grad()")
+                " requires grad, and this function has no derivative; use no_grad()");                 \
+    TORCH_CHECK(!x._fw_grad(0).defined(), "square: " #x                                            \
+                " has a tangent of forward mode, and this function has no derivative")
 #define CHECK_MEMORY(x)                                                                            \
     TORCH_CHECK(x.numel() == 0 || x.const_data_ptr(), "square: " #x " has no memory behind it");   \
     TORCH_CHECK(reinterpret_cast<uintptr_t>(x.const_data_ptr()) % x.element_size() == 0,           \

@@ -10,6 +10,7 @@ from pathlib import Path
 import toolchain
 import torch
 from checks import in_place_refusal, refusal
+from torch.autograd import forward_ad
 
 HERE = Path(__file__).resolve().parent
 NAME = "square_c"
@@ -48,9 +49,11 @@ def _need_memory(x: torch.Tensor) -> None:
 
 
 def _call(name: str, operator: torch._ops.OpOverload, x: torch.Tensor) -> torch.Tensor | None:
-    # libtorch's C interface has no function that C could ask for this.
+    # libtorch's C interface has no function that C could ask for these two.
     if isinstance(x, torch.Tensor) and x.requires_grad and torch.is_grad_enabled():
         raise ValueError(f"{name}: x requires grad, and this operator has no derivative; use no_grad()")
+    if isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None:
+        raise ValueError(f"{name}: x has a tangent of forward mode, and this operator has no derivative")
     try:
         return operator(x)
     except RuntimeError as error:  # explained only when there is something to explain
@@ -66,7 +69,7 @@ def square(x: torch.Tensor) -> torch.Tensor:
 
     x: of any shape and strides, on the CPU or a GPU; bool (the result is int64), uint8, int8 to
     int64 (they wrap), float16, bfloat16, float32, float64, complex64, complex128, on a GPU also
-    complex32. Raises TypeError or ValueError for what is no such tensor or requires grad,
+    complex32. Raises TypeError or ValueError for what is no such tensor or wants a derivative,
     RuntimeError for errors of CUDA. On a GPU the work is queued on the current stream.
     """
     return _call("square", _square, x)

@@ -10,6 +10,7 @@ from compare import assert_equal, assert_square
 from inputs import values
 from refusing import REFUSALS, assert_good_call, assert_refused
 from stages import REFUSED, RIGHT, combinations, each_device, each_foreign, each_stage
+from torch.autograd import forward_ad
 
 NOT_TENSORS = {
     "None": (None, "NoneType"),
@@ -114,6 +115,22 @@ def test_requires_grad(stage, device):
     else:
         stage.square(x).sum().backward()
         assert_equal(x.grad, 2 * x.detach())
+
+
+@each_device
+@each_stage
+def test_tangent(stage, device):
+    """Forward mode is refused where backward is: a square without a tangent has the derivative 0."""
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(*torch.tensor([[3.0], [1.0]], device=device))
+        if stage.grad == REFUSED:
+            for function in stage.square, stage.square_:
+                with pytest.raises(REFUSALS, match="tangent"):
+                    function(x)
+            assert x.item() == 3
+        else:
+            assert forward_ad.unpack_dual(stage.square(x)).tangent.item() == 6
+    assert_good_call(stage, device)
 
 
 @each_device
