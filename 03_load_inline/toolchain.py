@@ -105,8 +105,8 @@ def setup() -> bool:
     with_cuda = can_build_cuda()
     if with_cuda:
         os.environ["CUDA_HOME"] = str(cuda_home())
-        if gpus() == 0:
-            os.environ.setdefault("TORCH_CUDA_ARCH_LIST", DEFAULT_ARCHS)
+        if gpus() == 0 and not os.environ.get("TORCH_CUDA_ARCH_LIST"):
+            os.environ["TORCH_CUDA_ARCH_LIST"] = DEFAULT_ARCHS
     return with_cuda
 
 

@@ -24,6 +24,5 @@ def environment() -> dict[str, str]:
     if torch := importlib.util.find_spec("torch"):
         variables["TORCH"] = str(Path(torch.origin).parent)
     if not toolchain.gpus():
-        archs = os.environ.get("TORCH_CUDA_ARCH_LIST", toolchain.DEFAULT_ARCHS)
-        variables["TORCH_CUDA_ARCH_LIST"] = archs
+        variables["TORCH_CUDA_ARCH_LIST"] = os.environ.get("TORCH_CUDA_ARCH_LIST") or toolchain.DEFAULT_ARCHS
     return {**os.environ, **variables}
