@@ -93,9 +93,9 @@ static const char *square_in_place(AtenTensorHandle handle, bool lazy, AtenTenso
     struct tensor x;
     PASS(read_tensor(handle, &x));
     const enum layout layout = layout_of(x.ndim, x.sizes, x.strides);
-    if (x.dtype == SQUARE_BOOL) return "square_: x is bool, and its square, an int64, does not fit";
+    if (x.dtype == SQUARE_BOOL) return "x is bool, and its square, an int64, does not fit";
     if (layout == OVERLAP)
-        return "square_: x has elements that share memory, or strides that do not rule it out; "
+        return "x has elements that share memory, or strides that do not rule it out; "
                "give x.clone()";
     if (layout == DENSE && aligned(&x) && !lazy) return compute(&x, x.data);
     TRY(aoti_torch_clone(handle, copy));
@@ -105,8 +105,10 @@ static const char *square_in_place(AtenTensorHandle handle, bool lazy, AtenTenso
     return NULL;
 }
 
-static void raise(const char *error) {
-    aoti_torch_check(error == NULL, "square", __FILE__, __LINE__, error);
+static void raise(const char *name, const char *error) {
+    char text[1000];
+    snprintf(text, sizeof(text), "%s: %s", name, error);
+    aoti_torch_check(false, name, __FILE__, __LINE__, text);
 }
 
 /* The operators: arguments come on the stack and are ours to delete, results go there. */
@@ -115,7 +117,7 @@ static void square(StableIValue *stack, uint64_t arguments, uint64_t results) {
     AtenTensorHandle x = (AtenTensorHandle)(uintptr_t)stack[0], y = NULL, copy = NULL;
     const char *error = square_new(x, &y, &copy);
     error = drop(x, drop(copy, error));
-    if (error) raise(drop(y, error));
+    if (error) raise("square", drop(y, error));
     stack[0] = (StableIValue)(uintptr_t)y;
 }
 
@@ -123,7 +125,7 @@ static void change(StableIValue *stack, bool lazy) {
     AtenTensorHandle x = (AtenTensorHandle)(uintptr_t)stack[0], copy = NULL;
     const char *error = square_in_place(x, lazy, &copy);
     error = drop(x, drop(copy, error));
-    if (error) raise(error);
+    if (error) raise("square_", error);
 }
 
 static void square_(StableIValue *stack, uint64_t arguments, uint64_t results) {

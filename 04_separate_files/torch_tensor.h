@@ -59,7 +59,7 @@ static inline const char *read_tensor(AtenTensorHandle handle, struct tensor *t)
     TRY(aoti_torch_get_device_type(handle, &t->device_type));
     TRY(aoti_torch_get_device_index(handle, &t->device));
     t->on_cpu = t->device_type == aoti_torch_device_type_cpu();
-    if (t->ndim > MAX_DIMS) return "square: x has more than 64 dimensions";
+    if (t->ndim > MAX_DIMS) return "x has more than 64 dimensions";
     t->numel = 1;
     for (int64_t d = 0; d < t->ndim; ++d) {
         t->numel *= t->sizes[d] = sizes[d];
@@ -73,10 +73,10 @@ static inline const char *read_tensor(AtenTensorHandle handle, struct tensor *t)
         const int64_t size = square_element_size(i);
         if (t->numel == 0 || (offset + reach_of(t->ndim, t->sizes, t->strides)) * size <= bytes)
             return NULL;
-        return "square: x has lost memory: its storage was freed or made smaller";
+        return "x has lost memory: its storage was freed or made smaller";
     }
     snprintf(refusal, sizeof(refusal),
-             "square: x is %s; taken are bool, uint8, int8 to int64, float16, bfloat16, float32, "
+             "x is %s; taken are bool, uint8, int8 to int64, float16, bfloat16, float32, "
              "float64, complex64, complex128 and, on a GPU, complex32",
              i < DTYPES ? dtypes[i].name : "of an unknown dtype");
     return refusal;

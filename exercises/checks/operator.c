@@ -7,13 +7,18 @@
 
 #include "torch_c_abi.h"
 
+/* Raises if a call of libtorch did not return 0. */
+static void must(int32_t error) {
+    aoti_torch_check(error == 0, "twice", __FILE__, __LINE__, "libtorch refused a call");
+}
+
 /* Doubles the values of y, a dense float32 tensor. */
 static void double_all(AtenTensorHandle y) {
     int64_t ndim = 0, n = 1, *sizes = NULL;
     void *data = NULL;
-    aoti_torch_get_dim(y, &ndim);
-    aoti_torch_get_sizes(y, &sizes);
-    aoti_torch_get_data_ptr(y, &data);
+    must(aoti_torch_get_dim(y, &ndim));
+    must(aoti_torch_get_sizes(y, &sizes));
+    must(aoti_torch_get_data_ptr(y, &data));
     for (int64_t d = 0; d < ndim; ++d) n *= sizes[d];
     for (int64_t i = 0; i < n; ++i) ((float *)data)[i] *= 2;
 }
@@ -22,9 +27,9 @@ static void double_all(AtenTensorHandle y) {
 static void twice(StableIValue *stack, uint64_t arguments, uint64_t results) {
     (void)arguments, (void)results;
     AtenTensorHandle x = (AtenTensorHandle)(uintptr_t)stack[0], y = NULL;
-    aoti_torch_clone(x, &y);
+    must(aoti_torch_clone(x, &y));
     double_all(y);
-    aoti_torch_delete_tensor_object(x);
+    must(aoti_torch_delete_tensor_object(x));
     stack[0] = (StableIValue)(uintptr_t)y;
 }
 #else
