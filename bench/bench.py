@@ -91,7 +91,9 @@ def main() -> int:
         result["machine"] = facts
         result.setdefault("machines", {})[section] = facts
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(report.to_json(result))
+        part = path.with_suffix(".part")  # a file that is there stays whole, whenever this ends
+        part.write_text(report.to_json(result))
+        part.replace(path)
         for what, why in found.get("missing", {}).items():
             print(f"{section}: not measured: {what}: {why}", file=sys.stderr)
         print(f"{section}: in {path}", file=sys.stderr)
