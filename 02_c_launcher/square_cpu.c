@@ -10,7 +10,12 @@
 #endif
 
 int64_t square_element_size(int dtype) {
-    static const int8_t size[SQUARE_DTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 4, 8, 16};
+    static const int8_t size[SQUARE_DTYPES] = {
+        [SQUARE_BOOL] = 1,       [SQUARE_UINT8] = 1,     [SQUARE_INT8] = 1,
+        [SQUARE_INT16] = 2,      [SQUARE_INT32] = 4,     [SQUARE_INT64] = 8,
+        [SQUARE_FLOAT16] = 2,    [SQUARE_BFLOAT16] = 2,  [SQUARE_FLOAT32] = 4,
+        [SQUARE_FLOAT64] = 8,    [SQUARE_COMPLEX32] = 4, [SQUARE_COMPLEX64] = 8,
+        [SQUARE_COMPLEX128] = 16};
     return dtype >= 0 && dtype < SQUARE_DTYPES ? size[dtype] : 0;
 }
 

@@ -21,20 +21,33 @@ static inline const char *failed(const char *call) {
         if (error) return error;                                                                   \
     } while (0)
 
-/* PyTorch's dtypes: those of enum square_dtype, in its order, and others to name in a refusal. */
-#define DTYPE(name) {aoti_torch_dtype_##name, #name, 0}
+/* PyTorch's dtypes: those of enum square_dtype, and behind them others to name in a refusal. */
+#define NAMED(name) {aoti_torch_dtype_##name, #name, 0}
 static struct {
     int32_t (*ask)(void);
     const char *name;
     int32_t number; /* PyTorch's; torch 2.11 has no function to ask for the last one */
-} dtypes[] = {      // clang-format off
-    DTYPE(bool), DTYPE(uint8), DTYPE(int8), DTYPE(int16), DTYPE(int32), DTYPE(int64),
-    DTYPE(float16), DTYPE(bfloat16), DTYPE(float32), DTYPE(float64),
-    DTYPE(complex32), DTYPE(complex64), DTYPE(complex128),
-    DTYPE(uint16), DTYPE(uint32), DTYPE(uint64),
-    DTYPE(float8_e5m2), DTYPE(float8_e4m3fn), DTYPE(float8_e5m2fnuz), DTYPE(float8_e4m3fnuz),
-    {NULL, "float8_e8m0fnu", 44}};
-// clang-format on
+} dtypes[] = {[SQUARE_BOOL] = NAMED(bool),
+              [SQUARE_UINT8] = NAMED(uint8),
+              [SQUARE_INT8] = NAMED(int8),
+              [SQUARE_INT16] = NAMED(int16),
+              [SQUARE_INT32] = NAMED(int32),
+              [SQUARE_INT64] = NAMED(int64),
+              [SQUARE_FLOAT16] = NAMED(float16),
+              [SQUARE_BFLOAT16] = NAMED(bfloat16),
+              [SQUARE_FLOAT32] = NAMED(float32),
+              [SQUARE_FLOAT64] = NAMED(float64),
+              [SQUARE_COMPLEX32] = NAMED(complex32),
+              [SQUARE_COMPLEX64] = NAMED(complex64),
+              [SQUARE_COMPLEX128] = NAMED(complex128),
+              NAMED(uint16),
+              NAMED(uint32),
+              NAMED(uint64),
+              NAMED(float8_e5m2),
+              NAMED(float8_e4m3fn),
+              NAMED(float8_e5m2fnuz),
+              NAMED(float8_e4m3fnuz),
+              {NULL, "float8_e8m0fnu", 44}};
 enum { DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
 
 /* A copy of what a tensor says of itself: another thread may resize it meanwhile. */

@@ -4,6 +4,7 @@
 import os
 import re
 import sys
+import sysconfig
 
 import pytest
 from c_library import run
@@ -94,6 +95,21 @@ def test_second_input_applies(tmp_path):
         r"^\+\+\+ b/(\S+)", (PAGE.parent / "second_input.patch").read_text(), re.MULTILINE
     ):
         assert f"`{file}`" in table
+
+
+@pytest.mark.parametrize("name", ("square_cpu.c", "square.c"))
+def test_fewer_types(name, tmp_path):
+    """A type that is gone from the enum stops the compiler wherever a table still has it."""
+    copy = Copy(tmp_path / "copy")
+    header = copy.path / "02_c_launcher/square_launch.h"
+    text = header.read_text()
+    assert text.count("    SQUARE_INT8,\n") == 1
+    header.write_text(text.replace("    SQUARE_INT8,\n", ""))
+    python = sysconfig.get_path("include")
+    command = ["gcc", "-std=c17", "-fsyntax-only", "-DTORCH_EXTENSION_NAME=_C", f"-I{python}"]
+    result = copy.run(*command, copy.path / "05_setup_py/csrc" / name)
+    errors = set(re.findall(r"([\w.]+):\d+:\d+: error: .*SQUARE_INT8", result.stderr))
+    assert errors == {"square_cpu.c" if name == "square_cpu.c" else "torch_tensor.h"}, result.stderr
 
 
 @pytest.mark.long
