@@ -159,8 +159,8 @@ mistake: $(PY) ## make one, NAME=..., and run what shows it
 mend: $(PY) ## undo it
 	@$(PY) tools/mistakes.py --mend
 
-exercises: $(PY) ## how far you are, the next exercise, and what is still wrong with it
-	@$(PY) tools/exercises.py
+exercises: $(PY) ## how far you are, the next exercise, or NAME=..., and what is still wrong with it
+	@$(PY) tools/exercises.py $(NAME)
 
 hint: $(PY) ## a hint for it, or for NAME=...
 	@$(PY) tools/exercises.py --hint $(NAME)

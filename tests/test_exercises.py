@@ -122,6 +122,18 @@ def test_a_reader_goes_through(copy):
     assert tool(copy, "--restart", "all").count("handed out anew") == len(NAMES)
 
 
+@pytest.mark.slow
+def test_one_by_name(copy):
+    """One is checked although those before it are open, and counts; what is none is told."""
+    last = EXERCISES["02_3_contiguous"]
+    assert "edit   exercises/mine/02_3_contiguous.py" in tool(copy, last.name)
+    shutil.copyfile(last.solution, copy.path / "exercises" / "mine" / last.file)
+    assert f"1 of {len(NAMES)}" in (text := tool(copy, last.name)) and f"right: {last.name}" in text
+    assert f"1 of {len(NAMES)}" in (text := tool(copy)) and f"edit   exercises/mine/{NAMES[0]}" in text
+    result = copy.run(sys.executable, "tools/exercises.py", "02_9")
+    assert result.returncode and "no exercise '02_9'; there are: 01_1_index" in result.stderr
+
+
 def test_work_is_not_in_git():
     """What a reader writes into exercises/mine/ is nobody's change."""
     if not (ROOT / ".git").exists():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The exercises: how far you are, the next one, and what is still wrong with it.
 
-exercises.py                    checks them in order, up to the first that fails
+exercises.py [NAME]             checks NAME, or all in order, up to the first that fails
 exercises.py --hint [NAME]      the hint for the next one, or for NAME
 exercises.py --restart [NAME]   hands the next one, or NAME, or `all` of them, out anew
 exercises.py --list             the list that exercises/README.md has
@@ -95,10 +95,10 @@ def passed() -> dict[str, str]:
     return json.loads(PASSED.read_text()) if PASSED.exists() else {}
 
 
-def first_open(show: Callable[[str], None]) -> tuple[Exercise | None, str]:
-    """Return the first exercise that does not pass and what is wrong, and remember those that do."""
+def first_open(exercises: list[Exercise], show: Callable[[str], None]) -> tuple[Exercise | None, str]:
+    """Return the first of them that does not pass and what is wrong, and remember those that do."""
     known = passed()
-    for exercise in every():
+    for exercise in exercises:
         if known.get(exercise.name) == exercise.fingerprint():
             continue
         show(exercise.name)
@@ -113,15 +113,18 @@ def bar(done: int, count: int) -> str:
     return f"[{'#' * done}{'.' * (count - done)}] {done} of {count} exercises"
 
 
-def progress() -> int:
-    found, wrong = first_open(lambda name: print(f"checking {name} ...", flush=True))
-    exercises = every()
+def progress(exercises: list[Exercise]) -> int:
+    found, wrong = first_open(exercises, lambda name: print(f"checking {name} ...", flush=True))
+    known = passed()
+    done = sum(known.get(exercise.name) == exercise.fingerprint() for exercise in every())
+    print(f"\n{bar(done, len(every()))}\n")
     if found is None:
-        print(f"{bar(len(exercises), len(exercises))}: all done")
+        print("right: " + ", ".join(exercise.name for exercise in exercises))
         return 0
-    print(f"\n{bar(exercises.index(found), len(exercises))}\n")
     print(f"{found.name}: {found.title}\nedit   exercises/mine/{found.file}\n\n{wrong}\n")
-    print("make exercises   checks again;   make hint   helps;   make restart   hands this one out anew")
+    name = f" NAME={found.name}" if len(exercises) == 1 else ""
+    print(f"make exercises{name}   checks again;   make hint{name}   helps;   ", end="")
+    print(f"make restart{name}   hands this one out anew")
     return 0
 
 
@@ -162,8 +165,8 @@ def main(arguments: list[str]) -> int:
         for exercise in every() if words == ["all"] else [named(words)]:
             exercise.hand_out()
             print(f"handed out anew: exercises/mine/{exercise.file}")
-    elif not verb:
-        return progress()
+    elif not verb.startswith("-"):
+        return progress([named([verb])] if verb else every())
     else:
         sys.exit(f"exercises.py: {verb!r} is none of --hint, --restart, --list")
     return 0
