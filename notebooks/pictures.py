@@ -38,7 +38,8 @@ def threads(n: int, block: int, per_thread: int) -> None:
     ax.set_yticks([0.45 - b for b in range(grid)], [f"block {b}" for b in range(grid)])
     ax.set_xticks([])
     ax.set_title(
-        f"n = {n}, {block} threads a block, {per_thread} a thread; orange: the tail, white: past the end"
+        f"n = {n}, {block} threads a block, {per_thread} a thread; one colour a thread; "
+        "pale orange: the tail, white: past the end"
     )
     figure.tight_layout()
     plt.show()

@@ -5,7 +5,8 @@ notebooks.py [--check | --files] [FILE ...]
 
 --check: run, and write nothing.
 --files: run nothing that computes; bring up to date what an output shows of files: listings, and the
-charts of bench/results. The rest stays as it was recorded, so this needs no GPU.
+charts of bench/results, pictures that no machine has a part in. The rest stays as it was recorded, so
+this needs no GPU.
 
 A notebook here has plain Python in its cells, so a fresh process per notebook can run them. What is
 printed, each figure that plt.show() shows and the value of a last line become the cell's output, as in
@@ -55,7 +56,7 @@ def run_cell(source: str, namespace: dict, count: int) -> list[dict]:
     def show() -> None:
         for number in plt.get_fignums():
             png = io.BytesIO()
-            plt.figure(number).savefig(png, dpi=80, metadata={"Software": None})
+            plt.figure(number).savefig(png, dpi=80, bbox_inches="tight", metadata={"Software": None})
             data = {"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": ["<Figure>"]}
             outputs.append({"data": data, "metadata": {}, "output_type": "display_data"})
         plt.close("all")
@@ -86,7 +87,10 @@ def shown_again(cell: dict, count: int) -> list[dict]:
 
     source, namespace = "".join(cell["source"]), {"lesson": lesson, "pictures": pictures}
     statements = ast.parse(source).body
-    if len(statements) == len(calls(source, "pictures.measured")) == 1:
+    drawn = [
+        call for name in ("measured", "threads", "transactions") for call in calls(source, f"pictures.{name}")
+    ]
+    if len(statements) == len(drawn):  # from bench/results, or from numbers in the call
         return run_cell(source, namespace, count)
     outputs = json.loads(json.dumps(cell["outputs"]))  # a copy
     pending = calls(source, "lesson.show")
