@@ -23,7 +23,7 @@ __host__ __device__ inline int32_t square(int32_t x) {
 __host__ __device__ inline int64_t square(int64_t x) {
     return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(x));
 }
-// Not x * x: PyTorch builds extensions with the operators of these two types switched off.
+// Not x * x: PyTorch builds extensions with the operators of __half switched off.
 __host__ __device__ inline __half square(__half x) { return __hmul(x, x); }
 __host__ __device__ inline __nv_bfloat16 square(__nv_bfloat16 x) { return __hmul(x, x); }
 // Complex numbers, .x the real and .y the imaginary part; two halves are multiplied as floats.

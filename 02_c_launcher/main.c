@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A C program that calls the library. Only <<< >>> needs nvcc: the CUDA runtime's API is C.
- *   gcc -std=c17 -O2 main.c -L. -lsquare -o square && ./square 1 2 3
+ *   gcc -std=c17 -O2 main.c -L. -lsquare -Wl,-rpath,'$ORIGIN' -o square && ./square 1 2 3
  * With CUDA also: -DSQUARE_WITH_CUDA -I$CUDA_HOME/include -L$CUDA_HOME/lib64 -lcudart */
 #include "floats.h"
 #include "square_launch.h"

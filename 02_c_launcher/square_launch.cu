@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr int PACK_BYTES = 16; // the widest load and store that a thread has
+constexpr int PACK_BYTES = 16; // the widest load and store that every GPU has
 constexpr int BLOCK = 128;
 
 template <typename T, int N>

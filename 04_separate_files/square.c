@@ -139,7 +139,7 @@ static void square_lazy_(StableIValue *stack, uint64_t arguments, uint64_t resul
 }
 
 static const char *register_operators(void) {
-    /* A kernel for each of PyTorch's dispatch keys. Before CPU and CUDA the dispatcher makes plain
+    /* A function for each of PyTorch's dispatch keys. Before CPU and CUDA the dispatcher makes plain
      * copies of conjugate and negative views; square_ needs the view itself, to write to. */
     static const struct {
         const char *key;

@@ -77,7 +77,11 @@ def bandwidth_table(result: dict) -> str:
     text = (
         f"GB/s read plus written, {size >> 20} MiB of input, median ± half the distance of the quartiles:\n\n"
     )
-    note = "\n\n\\* the same kernel with N = 1, in blocks of 128 threads as the packed one"
+    note = (
+        "\n\n\\* the same kernel with N = 1, in blocks of 128 threads as the packed one. In the first "
+        "picture its curve, CuPy's and NVRTC's lie on each other.\n"
+        "*copy* keeps the dtype: of bool it writes one byte where a square writes eight."
+    )
     return text + table([*head, "**x[1:]: packs (05)**"], rows) + note
 
 
@@ -93,6 +97,10 @@ def call_table(result: dict) -> str:
             rows.append([name, f"{middle:.0f}", f"{low:.0f} to {high:.0f}"])
         head = [f"one call {where.format(n=data['n'])}", "ns", "quartiles"]
         parts.append(table(head, rows))
+    parts.append(
+        "From yellow to red, each layer of the picture contains the one above it; light blue are other ways "
+        "through the stages, dark blue is PyTorch's own. [Names](bench/README.md#how-it-is-measured)"
+    )
     return "\n\n".join(parts)
 
 

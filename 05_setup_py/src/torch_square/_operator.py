@@ -163,7 +163,7 @@ for _name in ("torch_square::square", "torch_square::square.plain"):
     torch.library.register_fake(_name)(_shape)
     torch.library.register_autocast(_name, "cuda", torch.float32)
     torch.library.impl(_name, ("SparseCPU", "SparseCUDA"))(_sparse)
-    # Where torch.func comes first, before autograd and before any cost to others.
+    # torch.func asks under this key first; calls outside of it never come here, and do not pay for it.
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(SquareOfTransforms.apply)
 for _name in ("torch_square::square_", "torch_square::square_.plain"):
     torch.library.register_fake(_name)(_fits)
