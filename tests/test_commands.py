@@ -81,7 +81,7 @@ def test_by_hand_02(copy):
     assert "equals torch.square: True" in output
 
 
-@pytest.mark.slow
+@pytest.mark.long  # two compilers through all of PyTorch's headers
 def test_by_hand_03(copy):
     """With what `python square.py` has made of the strings for the other tests."""
     folder = Path("03_load_inline") / "build" / toolchain().tag()
