@@ -66,8 +66,9 @@ def square(x: torch.Tensor) -> torch.Tensor:
 
     x: contiguous, of any shape, on the CPU or a GPU; bool (the result is int64), uint8, int8 to
     int64 (they wrap), float16, bfloat16, float32, float64, complex64, complex128, on a GPU also
-    complex32. Raises TypeError or ValueError for any other x, RuntimeError for an error of CUDA;
-    nothing is launched then. On a GPU the work is queued on the current stream.
+    complex32. Raises TypeError or ValueError for any other x, RuntimeError for memory that C
+    refuses and for an error of CUDA; nothing is launched then. On a GPU the work is queued on the
+    current stream.
     """
     _check("square", x)
     y = x.new_empty(x.shape, dtype=torch.int64) if x.dtype is torch.bool else x.new_empty(x.shape)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The half of the library that needs no GPU: checks, errors in words, and loops over host memory.
  *   gcc -std=c17 -O3 -funroll-loops -ffp-contract=off -fPIC -c square_cpu.c
- * With -DSQUARE_WITH_CUDA, CUDA's errors have their words too. */
+ * With -DSQUARE_WITH_CUDA -I$CUDA_HOME/include, CUDA's errors have their words too, and square_launch
+ * comes from square_launch.cu; without, it stands here and refuses. */
 #include "square_launch.h"
 #include <stdio.h>
 #include <string.h>

@@ -17,8 +17,8 @@ int launch_packs(const void *x, void *y, int64_t n, cudaStream_t stream) {
     if (grid > INT_MAX) return SQUARE_ERROR_SIZE;
 
     void *arguments[] = {&x, &y, &n};
-    // What <<<grid, BLOCK, 0, stream>>> compiles into. The call's own result, unlike
-    // cudaGetLastError(), is never an error that other code left behind.
+    // What <<<grid, BLOCK, 0, stream>>> compiles into. It returns its own result, where
+    // cudaGetLastError() may return that of a call of other code that failed before.
     const cudaError_t error = cudaLaunchKernel(
         square_kernel<T, N>, dim3(static_cast<unsigned>(grid)), dim3(BLOCK), arguments, 0, stream);
     if (error != cudaSuccess) cudaGetLastError(); // returned here, so not left for other code

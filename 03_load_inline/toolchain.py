@@ -44,9 +44,12 @@ def cuda_home() -> Path | None:
 
 
 def nvcc_release(home: Path) -> str:
-    """Return the release of home's nvcc, such as "13.0"."""
-    answer = subprocess.run([home / "bin/nvcc", "--version"], capture_output=True, text=True, check=True)
-    return re.search(r"release (\d+\.\d+)", answer.stdout)[1]
+    """Return the release of home's nvcc, such as "13.0". Raises RuntimeError if it does not run."""
+    try:
+        answer = subprocess.run([home / "bin/nvcc", "--version"], capture_output=True, text=True, check=True)
+        return re.search(r"release (\d+\.\d+)", answer.stdout)[1]
+    except (OSError, subprocess.SubprocessError, TypeError) as error:
+        raise RuntimeError(f"{home}/bin/nvcc does not run: set CUDA_HOME to another toolkit") from error
 
 
 def torch_versions() -> tuple[str, str | None]:
@@ -98,7 +101,7 @@ def setup() -> bool:
     os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
     if not shutil.which("ninja"):
         raise RuntimeError(f"no program ninja on PATH: {sys.executable} -m pip install ninja")
-    if not shutil.which(compiler := os.environ.get("CXX", "c++").split()[0]):
+    if not shutil.which(compiler := (os.environ.get("CXX") or "c++").split()[0]):
         raise RuntimeError(f"no C++ compiler {compiler!r}: install g++, or name another in CXX")
     # torch warns that no GPU is here, or that the architectures are those of the GPU: as it should be.
     logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
@@ -133,7 +136,7 @@ def ldflags(folder: Path) -> list[str]:
     libraries, home = [], cuda_home()
     if can_build_cuda() and not any((home / lib / "libcudart.so").exists() for lib in ("lib64", "lib")):
         libraries += [next((home / "lib").glob("libcudart.so.*"))]
-    ask = [*os.environ.get("CXX", "c++").split(), "-print-file-name=libstdc++.so"]
+    ask = [*(os.environ.get("CXX") or "c++").split(), "-print-file-name=libstdc++.so"]
     if not os.path.isabs(subprocess.run(ask, capture_output=True, text=True, check=True).stdout):
         libraries += [Path(name) for name in _loaded("libstdc++.so")]
     for library in libraries:
@@ -227,8 +230,10 @@ def main() -> None:
     print(f"TAG := {tag()}")
     print(f"CUDA_HOME := {home or ''}")
     if home:
-        lib = next(home / lib for lib in ("lib64", "lib") if (home / lib / "libcudart_static.a").exists())
-        print(f"CUDA_LIB := {lib}")
+        libs = [home / lib for lib in ("lib64", "lib") if (home / lib / "libcudart_static.a").exists()]
+        if not libs:
+            raise RuntimeError(f"{home} has no libcudart_static.a: set CUDA_HOME to a whole toolkit")
+        print(f"CUDA_LIB := {libs[0]}")
         print(f"ARCHS := {nvcc_archs()}")
 
 

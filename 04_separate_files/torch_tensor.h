@@ -73,11 +73,12 @@ static inline const char *read_tensor(AtenTensorHandle handle, struct tensor *t)
     TRY(aoti_torch_get_device_index(handle, &t->device));
     t->on_cpu = t->device_type == aoti_torch_device_type_cpu();
     if (t->ndim > MAX_DIMS) return "x has more than 64 dimensions";
-    t->numel = 1;
+    uint64_t numel = 1; /* may wrap on the way to the 0 of an empty tensor */
     for (int64_t d = 0; d < t->ndim; ++d) {
-        t->numel *= t->sizes[d] = sizes[d];
+        numel *= (uint64_t)(t->sizes[d] = sizes[d]);
         t->strides[d] = strides[d];
     }
+    t->numel = (int64_t)numel;
 
     int i = 0;
     while (i < DTYPES && dtypes[i].number != t->torch_dtype) ++i;

@@ -48,8 +48,8 @@ def torch() -> None:
 def sources() -> None:
     """Stop where a link leads nowhere or became a text, and where a build could not write."""
     here = Path(__file__).resolve().parent
-    for file in (here / "toolchain.py", *(here / "csrc").iterdir()):
-        if not file.exists() or file.read_bytes().startswith(b"../"):
+    for file in (here / "toolchain.py", *(here / "csrc").rglob("*")):
+        if not file.exists() or (file.is_file() and file.read_bytes().startswith(b"../")):
             stop(
                 f"{file} is a link to a file of the other stages, which is not there. Build in the whole "
                 "repository, on a file system that has symbolic links, or in a copy made with cp -rL."

@@ -61,4 +61,6 @@ refused(square, freed)
 refused(square_, freed)
 huge = torch.empty(0, 1, 1).expand(0, 2**40, 2**40)  # without an element; its strides would overflow
 assert square(huge).shape == huge.shape
+huge = torch.empty(1, 1, 0).expand(2**31, 2**32, 0)  # its count would, on the way to 0
+assert square(huge).shape == huge.shape
 print(f"{calls} calls")

@@ -65,6 +65,27 @@ def test_wrong_cuda_home(tmp_path):
     assert_lacks(doctor(CUDA_HOME=str(tmp_path)), "nvcc", str(tmp_path), "unset CUDA_HOME")
 
 
+def test_broken_nvcc(tmp_path):
+    """Doctor, and what make asks first, say which program does not run, without a traceback."""
+    for name, text in (("bin/nvcc", "#!/bin/sh\nexit 1\n"), ("include/cuda_runtime.h", "")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bin/nvcc").chmod(0o755)
+    assert_lacks(doctor(CUDA_HOME=str(tmp_path)), "nvcc does not run", "CUDA_HOME")
+    environment = {**os.environ, "CUDA_HOME": str(tmp_path)}
+    result = run(sys.executable, ROOT / "03_load_inline" / "toolchain.py", env=environment)
+    assert result.returncode == 1 and result.stderr.startswith("toolchain: "), result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_old_compiler(tmp_path):
+    """Debian's g++ does not say gcc in its version; an empty CC counts as none."""
+    old = tmp_path / "old"
+    old.write_text('#!/bin/sh\ncase $1 in --version) echo "g++ (Ubuntu 9.4.0-1) 9.4.0";; *) echo 9;; esac\n')
+    old.chmod(0o755)
+    assert_lacks(doctor(CC="", CXX=str(old)), "g++", "11 or newer is needed", "name it in CXX")
+
+
 def test_no_toolkit():
     """Without a CUDA toolkit the CPU's half is left, and the packages to install are those of make."""
     code = "import sys, toolchain, doctor; toolchain.cuda_home = lambda: None; sys.exit(doctor.main())"

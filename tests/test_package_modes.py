@@ -8,6 +8,7 @@ import pytest
 import torch
 from compare import assert_equal, assert_square
 from package import OPERATOR, on_each_device, smooth, square, square_
+from torch.autograd import forward_ad
 
 F32 = torch.float32
 # How to make an `out` for the square of 2 x 3 float32.
@@ -111,7 +112,13 @@ def test_inference_mode():
     for function, tensor in (square_, made), (torch.square_, other):  # torch's writes before it raises
         with pytest.raises(RuntimeError, match="inference"):
             function(tensor)
-    assert made.item() == 81
+    with torch.inference_mode():
+        leaf = torch.tensor([2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="inference"):  # would a derivative be wanted, it has no place
+        square_(leaf)
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="inference"):
+        square_(made)
+    assert (made.item(), leaf.item()) == (81, 2)
 
 
 @on_each_device

@@ -73,10 +73,10 @@ def programs() -> None:
         ("g++", "CXX", ("g++", "gcc-c++")),
         ("make", "MAKE", ("make", "make")),
     ):
-        name = os.environ.get(variable, need).split()[0]
+        name = (os.environ.get(variable) or need).split()[0]
         path, version = shutil.which(name), first_line(name, "--version")
         number = first_line(name, "-dumpversion") if need != "make" else None
-        if path and version and number and "gcc" in version.lower() and int(number.split(".")[0]) < 11:
+        if path and version and number and "clang" not in version.lower() and int(number.split(".")[0]) < 11:
             line(
                 need, f"{version} at {path}; 11 or newer is needed", f"install one, and name it in {variable}"
             )
@@ -123,7 +123,7 @@ def toolkit(cuda: str | None) -> bool:
         return False
     try:
         release = toolchain.nvcc_release(home)
-    except (OSError, subprocess.SubprocessError, TypeError):
+    except RuntimeError:
         line("nvcc", f"{home}/bin/nvcc does not run", "set CUDA_HOME to another CUDA toolkit")
         return False
     fits = cuda is None or release.split(".")[0] == cuda.split(".")[0]

@@ -92,10 +92,10 @@ def square_(input: Tensor) -> Tensor:
     if is_dynamo_compiling() or type(input) is not Tensor:
         return _operator.differentiable_(input)
     operator, unversioned = _plain_, input.is_inference()
+    if unversioned and not torch.is_inference_mode_enabled():
+        raise RuntimeError("square_(): argument 'input' was made in inference mode, and changes only there")
     if (input.requires_grad and torch.is_grad_enabled()) or forward_ad._current_level >= 0:
         operator = _differentiable_
-    elif unversioned and not torch.is_inference_mode_enabled():
-        raise RuntimeError("square_(): argument 'input' was made in inference mode, and changes only there")
     try:
         operator(input)  # one line for both, as in square
     except RuntimeError as error:

@@ -116,7 +116,8 @@ def _shape(x: Tensor) -> Tensor:
 
 def _sparse(x: Tensor) -> Tensor:
     x = x.coalesce()
-    return torch.sparse_coo_tensor(x.indices(), _plain(x.values()), x.size(), is_coalesced=True)
+    values = _plain(x.values())
+    return torch.sparse_coo_tensor(x.indices(), values, x.size(), is_coalesced=True, check_invariants=False)
 
 
 def _record(mode, operator, types, args=(), kwargs=None):
