@@ -92,6 +92,11 @@ def can_build_cuda() -> bool:
     return True
 
 
+def cxx() -> list[str]:
+    """Return the C++ compiler's command; an empty CXX counts as none."""
+    return (os.environ.get("CXX") or "c++").split()
+
+
 def setup() -> bool:
     """Prepare os.environ for torch.utils.cpp_extension, before it is imported; see can_build_cuda.
 
@@ -101,7 +106,7 @@ def setup() -> bool:
     os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
     if not shutil.which("ninja"):
         raise RuntimeError(f"no program ninja on PATH: {sys.executable} -m pip install ninja")
-    if not shutil.which(compiler := (os.environ.get("CXX") or "c++").split()[0]):
+    if not shutil.which(compiler := cxx()[0]):
         raise RuntimeError(f"no C++ compiler {compiler!r}: install g++, or name another in CXX")
     # torch warns that no GPU is here, or that the architectures are those of the GPU: as it should be.
     logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
@@ -136,7 +141,7 @@ def ldflags(folder: Path) -> list[str]:
     libraries, home = [], cuda_home()
     if can_build_cuda() and not any((home / lib / "libcudart.so").exists() for lib in ("lib64", "lib")):
         libraries += [next((home / "lib").glob("libcudart.so.*"))]
-    ask = [*(os.environ.get("CXX") or "c++").split(), "-print-file-name=libstdc++.so"]
+    ask = [*cxx(), "-print-file-name=libstdc++.so"]
     if not os.path.isabs(subprocess.run(ask, capture_output=True, text=True, check=True).stdout):
         libraries += [Path(name) for name in _loaded("libstdc++.so")]
     for library in libraries:

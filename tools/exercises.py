@@ -95,17 +95,20 @@ def passed() -> dict[str, str]:
     return json.loads(PASSED.read_text()) if PASSED.exists() else {}
 
 
+def is_done(exercise: Exercise) -> bool:
+    """Return whether it passed, and nothing has changed since."""
+    return passed().get(exercise.name) == exercise.fingerprint()
+
+
 def first_open(exercises: list[Exercise], show: Callable[[str], None]) -> tuple[Exercise | None, str]:
     """Return the first of them that does not pass and what is wrong, and remember those that do."""
-    known = passed()
     for exercise in exercises:
-        if known.get(exercise.name) == exercise.fingerprint():
+        if is_done(exercise):
             continue
         show(exercise.name)
         if wrong := exercise.check(exercise.work):
             return exercise, wrong
-        known[exercise.name] = exercise.fingerprint()
-        PASSED.write_text(json.dumps(known, indent=1))
+        PASSED.write_text(json.dumps(passed() | {exercise.name: exercise.fingerprint()}, indent=1))
     return None, ""
 
 
@@ -115,9 +118,8 @@ def bar(done: int, count: int) -> str:
 
 def progress(exercises: list[Exercise]) -> int:
     found, wrong = first_open(exercises, lambda name: print(f"checking {name} ...", flush=True))
-    known = passed()
-    done = sum(known.get(exercise.name) == exercise.fingerprint() for exercise in every())
-    print(f"\n{bar(done, len(every()))}\n")
+    done = [is_done(exercise) for exercise in every()]
+    print(f"\n{bar(sum(done), len(done))}\n")
     if found is None:
         print("right: " + ", ".join(exercise.name for exercise in exercises))
         return 0
@@ -136,8 +138,7 @@ def named(words: list[str]) -> Exercise:
         ):
             return found
         sys.exit(f"exercises.py: no exercise {words[0]!r}; there are: " + ", ".join(e.name for e in every()))
-    known = passed()
-    open_ = [e for e in every() if known.get(e.name) != e.fingerprint()]
+    open_ = [exercise for exercise in every() if not is_done(exercise)]
     return open_[0] if open_ else sys.exit("exercises.py: all are done; name one with NAME=...")
 
 

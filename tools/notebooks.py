@@ -87,10 +87,8 @@ def shown_again(cell: dict, count: int) -> list[dict]:
 
     source, namespace = "".join(cell["source"]), {"lesson": lesson, "pictures": pictures}
     statements = ast.parse(source).body
-    drawn = [
-        call for name in ("measured", "threads", "transactions") for call in calls(source, f"pictures.{name}")
-    ]
-    if len(statements) == len(drawn):  # from bench/results, or from numbers in the call
+    drawn = sum(len(calls(source, f"pictures.{name}")) for name in ("measured", "threads", "transactions"))
+    if len(statements) == drawn == 1:  # from bench/results, or from numbers in the call
         return run_cell(source, namespace, count)
     outputs = json.loads(json.dumps(cell["outputs"]))  # a copy
     pending = calls(source, "lesson.show")
