@@ -140,8 +140,8 @@ bench-report: $(PY) ## draw charts and tables again from bench/results
 profile: stages ## what the GPU's memory does, counted by ncu
 	$(PY) bench/counters.py
 
-sanitize: stages ## the GPU tests under compute-sanitizer
-	$(PY) tools/sanitize.py
+sanitize: stages ## the GPU tests under compute-sanitizer; ARGS: its tool, pytest's arguments
+	$(PY) tools/sanitize.py $(ARGS)
 
 fuzz: stages ## 20000 drawn inputs a stage, a minute of threads, a minute of random C calls
 	SQUARE_EXAMPLES=$(or $(EXAMPLES),20000) SQUARE_SECONDS=60 $(PY) -m pytest -s -v \

@@ -35,6 +35,24 @@ int square_check(const void *x, const void *y, int64_t n, int dtype) {
     return overlap ? SQUARE_ERROR_OVERLAP : SQUARE_OK;
 }
 
+#ifdef SQUARE_WITH_CUDA
+/* Errors of a running kernel, which whatever call comes next reports. */
+static int left_by_a_kernel(cudaError_t code) {
+    switch (code) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure: return 1;
+    default: return 0;
+    }
+}
+#endif
+
 const char *square_error_string(int error) {
     switch (error) {
     case SQUARE_OK: return "no error";
@@ -49,10 +67,10 @@ const char *square_error_string(int error) {
     if (error > 0) {
         static _Thread_local char text[256];
         const cudaError_t code = (cudaError_t)error;
-        /* These a running kernel leaves behind, and whichever call comes next reports them. */
-        const int late = code >= cudaErrorIllegalAddress && code <= cudaErrorLaunchFailure;
         snprintf(text, sizeof(text), "%s: %s%s", cudaGetErrorName(code), cudaGetErrorString(code),
-                 late ? " (maybe of an earlier launch: CUDA_LAUNCH_BLOCKING=1 tells which)" : "");
+                 left_by_a_kernel(code)
+                     ? " (maybe of an earlier launch: CUDA_LAUNCH_BLOCKING=1 tells which)"
+                     : "");
         return text;
     }
 #endif

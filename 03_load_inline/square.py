@@ -126,7 +126,7 @@ template <typename T, int N> void launch(const T *x, T *y, int64_t n) {
     const int64_t grid = (n + per_block - 1) / per_block;
     TORCH_CHECK(grid <= INT_MAX, "square: x has too many elements for one grid");
     void *arguments[] = {&x, &y, &n};
-    // What <<<grid, block, 0, stream>>> compiles into; it returns the launch's own error.
+    // What <<<grid, block, 0, stream>>> compiles into; but it returns an error, to be checked.
     C10_CUDA_CHECK(cudaLaunchKernel(square_kernel<T, N>, dim3(static_cast<unsigned>(grid)), dim3(block),
                                     arguments, 0, c10::cuda::getCurrentCUDAStream()));
 }

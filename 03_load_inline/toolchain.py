@@ -94,7 +94,7 @@ def can_build_cuda() -> bool:
 
 def cxx() -> list[str]:
     """Return the C++ compiler's command; an empty CXX counts as none."""
-    return (os.environ.get("CXX") or "c++").split()
+    return os.environ.get("CXX", "").split() or ["c++"]
 
 
 def setup() -> bool:
@@ -140,7 +140,7 @@ def ldflags(folder: Path) -> list[str]:
     """
     libraries, home = [], cuda_home()
     if can_build_cuda() and not any((home / lib / "libcudart.so").exists() for lib in ("lib64", "lib")):
-        libraries += [next((home / "lib").glob("libcudart.so.*"))]
+        libraries += sorted((home / "lib").glob("libcudart.so.*"))[-1:]
     ask = [*cxx(), "-print-file-name=libstdc++.so"]
     if not os.path.isabs(subprocess.run(ask, capture_output=True, text=True, check=True).stdout):
         libraries += [Path(name) for name in _loaded("libstdc++.so")]

@@ -22,7 +22,8 @@ def stop(message: str) -> None:
 def compiler() -> None:
     """Stop where there is no C or C++ compiler, or a gcc older than 11."""
     for variable, fallback in (("CC", "cc"), ("CXX", "c++")):
-        command = (os.environ.get(variable) or sysconfig.get_config_var(variable) or fallback).split()[0]
+        named = os.environ.get(variable, "").split()
+        command = (named or (sysconfig.get_config_var(variable) or fallback).split())[0]
         path = shutil.which(command)
         if path is None:
             stop(f"there is no compiler {command!r}. Install gcc and g++, or name yours in CC and CXX.")

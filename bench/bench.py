@@ -10,7 +10,6 @@ section; a section that is left out keeps what the file has. Then report.py draw
 import argparse
 import datetime
 import json
-import os
 import platform
 import re
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import report
 import torch
-from contenders import ROOT, toolchain
+from contenders import ROOT, compiler, toolchain
 from measure import words
 from section_bandwidth import bandwidth
 from section_build import build
@@ -47,7 +46,7 @@ def machine() -> dict:
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "compiler": first_line(os.environ.get("CC", "gcc"), "--version"),
+        "compiler": first_line(*compiler(), "--version"),
         "nvcc": toolchain.nvcc_release(toolchain.cuda_home()) if toolchain.cuda_home() else None,
         "date": datetime.date.today().isoformat(),
         "gpu": None,

@@ -56,6 +56,11 @@ def takes(stage: str, dtype: torch.dtype) -> bool:
     return stage != "03" or dtype.is_floating_point or dtype in (torch.complex64, torch.complex128)
 
 
+def compiler() -> list[str]:
+    """Return the C compiler's command; an empty CC counts as none."""
+    return os.environ.get("CC", "").split() or ["gcc"]
+
+
 @functools.cache
 def build(source: str) -> ctypes.CDLL:
     """Compile a file of this folder and load it. Raises RuntimeError with the compiler's words."""
@@ -67,7 +72,7 @@ def build(source: str) -> ctypes.CDLL:
             command = [*nvcc, "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared"]
             command += toolchain.ldflags(folder)
         else:
-            command = [os.environ.get("CC", "gcc"), "-std=c17", "-O2", "-shared", "-fPIC"]
+            command = [*compiler(), "-std=c17", "-O2", "-shared", "-fPIC"]
         command += [*includes, str(ROOT / "bench" / source), "-o", str(library)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:

@@ -95,7 +95,7 @@ FAULTS = {
         "launch's error unseen": ("    return error;\n", "    return SQUARE_OK;\n"),
     },
     (LAUNCH, GPU_02, 1): {
-        "stream 0": ("arguments, 0, stream)", "arguments, 0, nullptr)"),
+        "stream 0": ("arguments, 0, stream)", "arguments, 0, stream ? nullptr : stream)"),
         "half a grid": ("static_cast<unsigned>(grid)", "static_cast<unsigned>(grid) / 2 + 1"),
     },
     (LAUNCH, C_GUARDS, 1): {
@@ -117,7 +117,7 @@ FAULTS = {
         "bool in place": ("if x.dtype is torch.bool:", "if False:"),
     },
     (CTYPES, C_TEST, 0): {"n as an int": ("ctypes.c_int64, ctypes.c_int", "ctypes.c_int, ctypes.c_int")},
-    (CTYPES, GPU_02, 1): {"no stream given": ("torch.cuda.current_stream().cuda_stream", "None")},
+    (CTYPES, GPU_02, 1): {"no stream given": ("torch.cuda.current_stream().native_handle", "None")},
     (CTYPES, GPU_02, 2): {"no device guard": ("with torch.cuda.device(x.device):", "if True:")},
     (FLOATS, PROGRAMS, 0): {
         "six digits": ("%.9g", "%.6g"),
@@ -159,7 +159,7 @@ FAULTS = {
     },
     (PACKAGE, OPCHECK_05, 0): {
         "strides of the fake": ("    return torch.square(x)\n", "    return torch.square(x).contiguous()\n"),
-        "nothing refused": ("_OTHER_KINDS)(_refuse)", "[])(_refuse)"),
+        "nothing refused": ("_OTHER_KINDS)(partial", "[])(partial"),
     },
     (PACKAGE, GRAPHS_05, 0): {"kept graphs have none": ("    if not compiling():\n", "    if False:\n")},
     (PACKAGE, DTENSOR_05, 0): {"no shards": ("*map(Shard, range(x.ndim))", "")},

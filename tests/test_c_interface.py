@@ -142,7 +142,7 @@ def test_errors_in_words():
     assert words(ERRORS["OK"]) == "no error"
 
 
-@pytest.mark.parametrize("number", (1, 2, 35, 100, 209, 700, 710, 719, 720, 99999))
+@pytest.mark.parametrize("number", (1, 2, 35, 100, 209, 700, 701, 704, 709, 710, 712, 719, 720, 99999))
 def test_cuda_errors_in_words(number):
     """A positive number is CUDA's, and so are its words."""
     if "cudaLaunchKernel" not in run("nm", "-D", LIBRARY).stdout:

@@ -32,7 +32,18 @@ def test_all_here():
     """On the machine of this suite all that is needed is here, and the stages are listed."""
     result = doctor()
     assert result.returncode == 0, result.stdout
-    for word in ("python, venv", "gcc", "g++", "make", "torch", "ninja", "disk space", "locks", "02..05"):
+    for word in (
+        "python, venv",
+        "gcc",
+        "g++",
+        "make",
+        "torch",
+        "setuptools",
+        "ninja",
+        "disk space",
+        "locks",
+        "02..05",
+    ):
         assert word in result.stdout
     assert "MISSING" not in result.stdout
 
@@ -61,6 +72,15 @@ def test_no_torch(tmp_path):
     assert "make run and make test install it" in result.stdout
 
 
+def test_old_setuptools(tmp_path):
+    """The package needs a newer one than some Pythons bring."""
+    info = tmp_path / "setuptools-65.5.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: setuptools\nVersion: 65.5.0\n")
+    result = doctor(PYTHONPATH=str(tmp_path))
+    assert_lacks(result, "setuptools", "65.5.0; 77 or newer is needed", "pip install -U setuptools")
+
+
 def test_wrong_cuda_home(tmp_path):
     assert_lacks(doctor(CUDA_HOME=str(tmp_path)), "nvcc", str(tmp_path), "unset CUDA_HOME")
 
@@ -83,7 +103,7 @@ def test_old_compiler(tmp_path):
     old = tmp_path / "old"
     old.write_text('#!/bin/sh\ncase $1 in --version) echo "g++ (Ubuntu 9.4.0-1) 9.4.0";; *) echo 9;; esac\n')
     old.chmod(0o755)
-    assert_lacks(doctor(CC="", CXX=str(old)), "g++", "11 or newer is needed", "name it in CXX")
+    assert_lacks(doctor(CC=" ", CXX=str(old)), "g++", "11 or newer is needed", "name it in CXX")
 
 
 def test_no_toolkit():

@@ -37,6 +37,25 @@ def test_side_stream(stage):
 
 
 @each_stage
+def test_side_stream_when_compiled(stage):
+    """Cases 41 and 53: what torch.compile made on one stream works on the stream of each later call."""
+    torch._dynamo.reset()
+    square, side = stage.module.square, torch.cuda.Stream()
+    compiled = torch.compile(lambda x: square(x) + 0, backend="eager")
+    x = torch.zeros(1 << 20, device="cuda")
+    compiled(x)
+    for _ in range(20):
+        x.zero_()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(SLEEP // 10)
+            x.fill_(3.0)
+            z = compiled(x)
+        side.synchronize()
+        assert (z == 9).all()
+
+
+@each_stage
 def test_asynchronous(stage):
     """The call comes back while its stream still works: nothing in it waits for the device."""
     x = torch.ones(1003, device="cuda")

@@ -4,6 +4,7 @@
 import sys
 
 import pytest
+from c_library import run
 from stages import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -35,6 +36,18 @@ def test_status(result, status, monkeypatch, capsys):
     monkeypatch.setattr(make_run, "run_stage", rows.get)
     assert make_run.main(list(rows)) == status
     assert len(capsys.readouterr().out.strip().splitlines()) == 3
+
+
+def test_a_gpu_without_a_toolkit():
+    """Nothing for the GPU can be built then: the stages run on the CPU, and so do their programs."""
+    code = (
+        "import sys; sys.path.insert(0, 'tools'); import torch; torch.cuda.is_available = lambda: True\n"
+        "sys.path.insert(0, '03_load_inline'); import toolchain; toolchain.can_build_cuda = lambda: False\n"
+        "import os, run; run.run_stage = lambda stage: []; run.main([])\n"
+        "print(run.ON_GPU, repr(os.environ['CUDA_VISIBLE_DEVICES']))"
+    )
+    output = run(sys.executable, "-c", code, cwd=ROOT).stdout
+    assert "A GPU is here, and no CUDA toolkit" in output and output.endswith("False ''\n")
 
 
 def test_no_such_stage():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -71,9 +72,10 @@ def programs() -> None:
     for need, variable, packages in (
         ("gcc", "CC", ("gcc", "gcc")),
         ("g++", "CXX", ("g++", "gcc-c++")),
+        ("c++", "CXX", ("g++", "gcc-c++")),
         ("make", "MAKE", ("make", "make")),
     ):
-        name = (os.environ.get(variable) or need).split()[0]
+        name = (os.environ.get(variable, "").split() or [need])[0]
         path, version = shutil.which(name), first_line(name, "--version")
         number = first_line(name, "-dumpversion") if need != "make" else None
         if path and version and number and "clang" not in version.lower() and int(number.split(".")[0]) < 11:
@@ -130,10 +132,27 @@ def toolkit(cuda: str | None) -> bool:
     line("nvcc", f"{release} at {home}/bin/nvcc" + (f"; torch has CUDA {cuda}" if cuda else ""),
          "" if fits else f"set CUDA_HOME to a toolkit of CUDA {cuda.split('.')[0]}")  # fmt: skip
     line("CUDA headers", f"{home}/include/cuda_runtime.h")
-    libraries = sorted(library for lib in ("lib64", "lib") for library in (home / lib).glob("libcudart.so*"))
-    line("libcudart", str(libraries[0]) if libraries else f"none in {home}/lib64 or lib",
-         "" if libraries else "set CUDA_HOME to a whole CUDA toolkit")  # fmt: skip
-    return fits and bool(libraries)
+    whole = True
+    for library in "libcudart.so*", "libcudart_static.a":
+        found = sorted(path for lib in ("lib64", "lib") for path in (home / lib).glob(library))
+        line(library.split(".")[0], str(found[0]) if found else f"no {library} in {home}/lib64 or lib",
+             "" if found else "set CUDA_HOME to a whole CUDA toolkit")  # fmt: skip
+        whole &= bool(found)
+    return fits and whole
+
+
+def setuptools() -> None:
+    try:
+        version = importlib.metadata.version("setuptools")
+    except importlib.metadata.PackageNotFoundError:
+        version = "0"
+    if MAKE_INSTALLS and not HERE:
+        line("setuptools", "make run and make test install it into .venv")
+    elif int(version.split(".")[0]) < 77:
+        found = "not here" if version == "0" else version
+        line("setuptools", f"{found}; 77 or newer is needed", PIP.format("-U setuptools"))
+    else:
+        line("setuptools", version)
 
 
 def ninja() -> None:
@@ -168,14 +187,18 @@ def devices(cuda: str | None) -> list[str]:
     found = []
     for device in range(count.value):
         name, numbers = ctypes.create_string_buffer(100), []
-        driver.cuDeviceGetName(name, 100, device)
+        error = driver.cuDeviceGetName(name, 100, device)
         for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
             number = ctypes.c_int(0)
-            driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
+            error = error or driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
             numbers.append(number.value)
+        if error != 0:
+            line("GPU", f"{device}: the driver does not say what it is (error {error}): not used")
+            continue
         text = f"{device}: {name.value.decode()}, compute capability {numbers[0]}.{numbers[1]}"
-        line("GPU", text + ("" if numbers >= [7, 5] else "; CUDA 13 needs 7.5: not used"))
-        if numbers >= [7, 5] and not old:
+        too_old = cuda is not None and int(cuda.split(".")[0]) >= 13 and numbers < [7, 5]
+        line("GPU", text + (f"; CUDA {cuda} needs 7.5: not used" if too_old else ""))
+        if not too_old and not old:
             found.append(text)
     return found
 
@@ -223,6 +246,7 @@ def main() -> int:
     if sys.version_info >= (3, 10):
         cuda = torch()
         with_cuda = toolkit(cuda)
+        setuptools()
         ninja()
         gpus = devices(cuda)
     disk()

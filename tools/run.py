@@ -4,6 +4,7 @@
 run.py [stage ...]    stages are 01 to 05; without any, all of them
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -15,7 +16,10 @@ import torch
 from loading import load
 
 ROOT = Path(__file__).resolve().parent.parent
-ON_GPU = torch.cuda.is_available()
+sys.path.insert(0, str(ROOT / "03_load_inline"))
+import toolchain
+
+ON_GPU = torch.cuda.is_available() and toolchain.can_build_cuda()
 STAGES = {
     "01": ROOT / "01_pure_cuda",
     "02": ROOT / "02_c_launcher",
@@ -109,6 +113,9 @@ def run_stage(stage: str) -> list[Row]:
 def main(stages: list[str]) -> int:
     if unknown := set(stages) - set(STAGES):
         sys.exit(f"run.py: no stage {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
+    if torch.cuda.is_available() and not ON_GPU:
+        print("A GPU is here, and no CUDA toolkit (make doctor): the stages run on the CPU.")
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # for the programs that they start
     rows = [row for stage in stages or STAGES for row in run_stage(stage)]
     print(f"\n{'stage':7}{'what':17}{'on':5}{'seconds':>8}  against torch.square")
     for row in rows:

@@ -8,6 +8,7 @@ kept and may be differentiated later, it holds `square`.
 """
 
 import sys
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -134,10 +135,10 @@ _OTHER_KINDS += [
 ]
 
 
-def _refuse(x: Tensor) -> None:
+def _refuse(name: str, x: Tensor) -> None:
     kind = "nested" if x.is_nested else "quantized" if x.is_quantized else str(x.layout)
     raise RuntimeError(
-        f"square: x is {kind.removeprefix('torch.')}; taken are strided and, if not in place, sparse COO"
+        f"{name}: x is {kind.removeprefix('torch.')}; taken are strided and, if not in place, sparse COO"
     )
 
 
@@ -168,9 +169,10 @@ for _name in ("torch_square::square", "torch_square::square.plain"):
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(SquareOfTransforms.apply)
 for _name in ("torch_square::square_", "torch_square::square_.plain"):
     torch.library.register_fake(_name)(_fits)
-    torch.library.impl(_name, ("SparseCPU", "SparseCUDA"))(_refuse)
+    torch.library.impl(_name, ("SparseCPU", "SparseCUDA"))(partial(_refuse, "square_"))
     torch.library.impl(_name, "FuncTorchDynamicLayerFrontMode")(_in_transform)
 for _name in ("torch_square::square.plain", "torch_square::square_.plain"):
     torch.library.register_torch_dispatch(_name, ProxyTorchDispatchMode, _record)
-for _name in ("square", "square.plain", "square_", "square_.plain"):
-    torch.library.impl(f"torch_square::{_name}", _OTHER_KINDS)(_refuse)
+for _name in ("square", "square_"):
+    for _overload in ("", ".plain"):
+        torch.library.impl(f"torch_square::{_name}{_overload}", _OTHER_KINDS)(partial(_refuse, _name))
