@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Host and device on one line of time: measured where there is a GPU, else recorded on one or computed."""
+"""Host and device on one line of time: measured where there is a GPU, else recorded on one."""
 
 import contextlib
 import json
@@ -97,52 +97,6 @@ def measure() -> dict:
     return {"gpu": torch.cuda.get_device_name(), "programs": programs}
 
 
-class Model:
-    """The same times by rule: a call takes the host `launch` ms, a stream keeps the order of its calls."""
-
-    def __init__(self, launch: float) -> None:
-        self.launch, self.now, self.done, self.bars = launch, 0.0, {}, []
-
-    def call(self, name: str, work: float, row: str = "device") -> None:
-        self.bars.append(["host", name, self.now, self.now + self.launch])
-        self.now += self.launch
-        begin = max(self.now, self.done.get(row, 0.0))
-        self.bars.append([row, name, begin, begin + work])
-        self.done[row] = begin + work
-
-    def wait(self) -> None:
-        end = max(self.now, *self.done.values())
-        self.bars.append(["host", "wait", self.now, end])
-        self.now = end
-
-
-def computed(recorded: dict) -> dict:
-    """Return what each of PROGRAMS does by rule, with the times of the three squares that were recorded."""
-    bars = recorded["programs"][next(iter(PROGRAMS))]["bars"]
-    launch = min(last - first for row, name, first, last in bars if row == "host" and name != "wait")
-    square = min(last - first for row, _, first, last in bars if row == "device")  # of 2^28 numbers
-    results = []
-    for work, each in ((square, False), (square / 16, False), (square / 16, True)):
-        model = Model(launch)
-        for k in range(3):
-            model.call(f"square {k + 1}", work)
-            if each or k == 2:
-                model.wait()
-        results.append({"bars": model.bars})
-    for waits in (False, True):
-        model = Model(launch)
-        model.call("other work", 0.5, "side stream")
-        model.call("x = 3", square / 32, "side stream")  # it reads nothing
-        filled = model.done["side stream"]
-        if waits:
-            model.done["current stream"] = filled
-        model.call("square", square / 16, "current stream")
-        y = [9.0] if model.bars[-1][2] >= filled else [0.0]
-        model.wait()
-        results.append({"bars": model.bars, "y": y})
-    return dict(zip(PROGRAMS, results, strict=True))
-
-
 def draw(ax: plt.Axes, name: str, program: dict) -> None:
     bars = program["bars"]
     rows = list(dict.fromkeys(row for row, *_ in bars))
@@ -174,10 +128,8 @@ def timeline() -> None:
             RECORDED.write_text(json.dumps(data, indent=1) + "\n")
     else:
         data = json.loads(RECORDED.read_text())
-        print(f"No GPU here: what follows was recorded on an {data['gpu']}, or computed from that.")
-    programs = dict(data["programs"])
-    for name in (name for name in PROGRAMS if name not in programs):
-        programs[f"{name} (computed)"] = computed(data)[name]
+        print(f"No GPU here: what follows was recorded on an {data['gpu']}.")
+    programs = data["programs"]
     figure, axes = plt.subplots(len(programs), figsize=(9, 1.7 * len(programs)), squeeze=False)
     for ax, (name, program) in zip(axes[:, 0], programs.items(), strict=True):
         draw(ax, name, program)

@@ -22,7 +22,9 @@ def check(x, mesh, placements):
     assert y.placements == tuple(placements), y.placements
     assert torch.equal(y.full_tensor(), x.square())
     y.sum().backward()
-    assert d.grad.placements == tuple(placements) and torch.equal(d.grad.full_tensor(), 2 * x)
+    theirs = distribute_tensor(x, mesh, placements).requires_grad_()
+    torch.square(theirs).sum().backward()
+    assert d.grad.placements == theirs.grad.placements and torch.equal(d.grad.full_tensor(), 2 * x)
     with torch.no_grad():
         assert torch.equal(torch_square.square(d).full_tensor(), x.square())
 
