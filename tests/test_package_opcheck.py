@@ -45,7 +45,7 @@ def test_opcheck_notices():
     torch.library.register_fake("square_wrong::square", lambda x: torch.empty(x.shape), lib=library)
     operator = torch.ops.square_wrong.square.default
     torch.library.opcheck(operator, (torch.ones(3, 4),))
-    with pytest.raises(Exception, match="Dtypes .* are not equal"):
+    with pytest.raises(Exception, match=r"Dtypes .* are not equal"):
         torch.library.opcheck(operator, (torch.ones(3, 4, dtype=torch.float64),))
 
 
