@@ -54,6 +54,7 @@ def _call(name: str, x: torch.Tensor, y: torch.Tensor) -> None:
     arguments = x.data_ptr(), y.data_ptr(), n, CODES[x.dtype]
     if x.is_cuda:
         with torch.cuda.device(x.device):
+            # native_handle is cuda_stream under a name that torch.compile of torch 2.11 follows too.
             error = _library.square_launch(*arguments, torch.cuda.current_stream().native_handle)
     else:
         error = _library.square_cpu(*arguments)
