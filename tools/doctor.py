@@ -135,7 +135,7 @@ def toolkit(cuda: str | None) -> bool:
     whole = True
     for library in "libcudart.so*", "libcudart_static.a":
         found = sorted(path for lib in ("lib64", "lib") for path in (home / lib).glob(library))
-        line(library.split(".")[0], str(found[0]) if found else f"no {library} in {home}/lib64 or lib",
+        line("libcudart", str(found[0]) if found else f"no {library} in {home}/lib64 or lib",
              "" if found else "set CUDA_HOME to a whole CUDA toolkit")  # fmt: skip
         whole &= bool(found)
     return fits and whole
