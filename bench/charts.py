@@ -96,9 +96,10 @@ def call(result: dict) -> plt.Figure:
         for k, name in enumerate(way):
             bottom = 0.0
             for layer, part in enumerate(way[: k + 1]):
-                width = max(ns[part] - bottom, 0.0)
+                end = min(ns[part], ns[name])  # the spread can make a layer dearer than what contains it
+                width = max(end - bottom, 0.0)
                 ax.barh(name, width, left=bottom, color=plt.cm.YlOrRd(0.25 + 0.15 * layer))
-                bottom = max(bottom, ns[part])
+                bottom = max(bottom, end)
         for name in SIDE:
             if name in ns:
                 ax.barh(name, ns[name], color="#9ecae1" if name[0].isdigit() else "#3182bd")

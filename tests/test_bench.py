@@ -139,6 +139,17 @@ def test_report(tmp_path):
 
 
 @pytest.mark.skipif(not RESULTS, reason="no result is committed")
+def test_a_bar_ends_at_its_number():
+    """Also where a layer was measured dearer than the one that contains it."""
+    pytest.importorskip("matplotlib").use("agg")
+    import charts
+
+    ns = {"02: C": [20.0], "04: operator": [90.0], "05: square(x)": [70.0], "05: with gradient": [400.0]}
+    (ax,) = charts.call({"call": {"cpu": {"n": 16, "ns": ns}}}).axes
+    bars = [(round(bar.get_y() + bar.get_height() / 2), bar.get_x() + bar.get_width()) for bar in ax.patches]
+    assert [max(end for row, end in bars if row == k) for k in range(4)] == [20.0, 90.0, 70.0, 400.0]
+
+
 def test_readme_has_the_tables():
     """The README's tables are those of the committed figures and files; if not: make bench-report."""
     found = report.newest(BENCH / "results")
